@@ -51,6 +51,13 @@ class Outcome(NamedTuple):
     outcome: float
 
 
+class Bit(NamedTuple):
+    """What a participant's own device made of the outcome: one bit, randomised there."""
+
+    unit: str
+    bit: int
+
+
 class Quiet(NamedTuple):
     """Another call about one participant, of which nobody hears what became of it."""
 
@@ -64,7 +71,7 @@ class Ask(NamedTuple):
     do: Callable[[Trial | Strata], object]
 
 
-Step = Assign | Lookup | Outcome | Quiet | Ask
+Step = Assign | Lookup | Outcome | Bit | Quiet | Ask
 
 
 class Missing(DiscreetError):
@@ -88,7 +95,7 @@ def play(trial: Trial | Strata, steps: Sequence[Step]) -> list[Any]:
 
 def _play(trial: Trial | Strata, steps: Sequence[Step]) -> list[Any]:
     answers: list[Any] = [None] * len(steps)
-    quick = [i for i, step in enumerate(steps) if isinstance(step, Assign | Lookup | Outcome)]
+    quick = [i for i, step in enumerate(steps) if isinstance(step, Assign | Lookup | Outcome | Bit)]
     if quick:
         gather = _by_stratum if isinstance(trial, Strata) else _gathered
         found = gather(trial, [steps[i] for i in quick])  # type: ignore[arg-type]
@@ -106,7 +113,7 @@ def _gathered(trial: Trial, steps: Sequence[Step]) -> list[Any]:
     """Assignments and outcomes of one trial, in their order, by one commit."""
     answers: list[Any] = []
     with trial._turn(), trial._store.held():
-        seen = any(not isinstance(step, Outcome) for step in steps)
+        seen = any(not isinstance(step, Outcome | Bit) for step in steps)
         now = trial._settle() if seen else trial._ready()
         drawn: tuple[str, int] | None = None
         with trial._store.together():
@@ -139,6 +146,12 @@ def _one(trial: Trial, step: Step, now: float) -> tuple[Any, tuple[str, int] | N
             if not stands:
                 trial._rebuild()
             return trial._arms[arm], None
+        if isinstance(step, Bit):
+            low, high = trial._plan.outcome_range
+            kept = trial._accepted(step.unit, high if step.bit else low, now)
+            if kept is not None:  # stored as it is: nothing is drawn again
+                trial._store.record(kept[0].block, kept[0].slot, kept[1])
+            return None, None
         assert isinstance(step, Outcome)
         if trial._plan.steps(step.outcome) is None:
             trial._refuse_outcome("number")
@@ -159,7 +172,7 @@ def _by_stratum(trials: Strata, steps: Sequence[Step]) -> list[Any]:
     """The same over strata: every one of them has a commit in every beat."""
     answers: list[Any] = [None] * len(steps)
     with trials._lock:
-        if any(not isinstance(step, Outcome) for step in steps):
+        if any(not isinstance(step, Outcome | Bit) for step in steps):
             trials._conclude()
         homes = {step.unit: trials._home(step.unit) for step in steps}  # type: ignore[union-attr]
         places: dict[Any, list[int]] = {name: [] for name in trials._trials}

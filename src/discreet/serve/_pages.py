@@ -34,6 +34,7 @@ from ..report._numbers import count, decimal
 from . import _pages_svg as svg
 from . import _pages_view as view
 from ._beat import Ask
+from ._device import randomiser_of
 from ._events import events_of
 from ._keys import ROLES, is_valid
 from ._pages_login import (
@@ -352,6 +353,7 @@ async def plan(request: Request, key: KeyRow) -> Response:
     return shown(
         request, "plan", key, title=row.title or row.id, here="experiments", row=row,
         settings=view.settings_of(one), privacy=view.privacy(one),
+        bits=await service.ask(row, randomiser_of) is not None,
         test=report.get("test") or one.get("test"), papers=hasattr(reports, "papers"),
         strata=[part["stratum"] for part in report.get("strata", ())],
     )  # fmt: skip
@@ -584,7 +586,10 @@ async def why(request: Request, key: KeyRow) -> Response:
 
 async def device(request: Request, key: KeyRow) -> Response:
     """A participant's own curator, to try."""
+    service: Service = request.app.state.service
     row = row_of(request, key)
+    if await service.ask(row, randomiser_of) is None:
+        raise Refused("refused", "This experiment takes no bits from devices: see its policy.")
     return shown(request, "device", key, title="On the participant's device", row=row,
                  here="experiments")  # fmt: skip
 

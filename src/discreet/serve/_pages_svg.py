@@ -236,12 +236,11 @@ def means(
 ) -> Markup:  # fmt: skip
     """Released means over time, with their intervals; at the right end those of now."""
     shown = [arm for arm in arms if arm.get("mean") is not None][:MOST]
+    told = [entry for entry in course if entry["mean"] is not None]
     own = {
-        arm["place"]: thinned([
-            (e["time"], e["mean"]) for e in course if e["arm"] == arm["arm"] and e["mean"] is not None
-        ])
+        arm["place"]: thinned([(e["time"], e["mean"]) for e in told if e["arm"] == arm["arm"]])
         for arm in shown
-    }  # fmt: skip
+    }
     values = [mean for points in own.values() for _, mean in points]
     if len(values) < 2:
         return Markup("")

@@ -327,6 +327,13 @@ def _leads(found: Facts, report: Mapping[str, Any]) -> list[Part]:
     if report.get("estimate") is not None:
         return [("It learns what suits whom: ", True), ("arms depend on features, and no arm leads "
                                                         "for all.", False)]  # fmt: skip
+    if (answer := report.get("recommendation")) is not None:
+        sure = answer.get("confidence")
+        said = "" if sure is None else f", with confidence {decimal(100.0 * sure, 0)} %"
+        return [
+            (f"The trial has stopped, and recommends {answer['arm']}", True),
+            (f"{said}.", False),
+        ]
     if first is None:
         return [("No arm leads yet: ", True), ("too little has been released.", False)]
     answered = " of those who answered" if _estimand(report) == "responders" else ""
@@ -343,10 +350,8 @@ def _leads(found: Facts, report: Mapping[str, Any]) -> list[Part]:
     names = [f"{arm['arm']} has {scale.text(arm['mean'])}" for arm in others]
     parts.append(("; " + ", ".join(names) + ". ", False))
     known = {one["arm"]: one["interval"] for one in found["compared"]}
-    for arm in others:
-        low, high = known.get(str(arm["arm"]), (None, None))
-        if low is None or high is None:
-            continue
+    apart = [(arm, *known[str(arm["arm"])]) for arm in others if str(arm["arm"]) in known]
+    for arm, low, high in sorted(apart, key=lambda one: one[1] <= 0.0):  # what is sure comes first
         if low > 0.0:
             text = f"{scale.span((low, high))}{scale.points} more"
             parts += [("That is ", False), (text, True), (f" than {arm['arm']}. ", False)]
