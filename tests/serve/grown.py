@@ -39,8 +39,8 @@ RATES = {
     "Old leaflet": 0.4, "Short": 0.3, "Long": 0.6,
 }  # fmt: skip
 LIFE = {
-    "reminders": (REMINDERS, "Reminders for check-ups", 1_300),
-    "leaflet": (TEST, "A new leaflet", 300), "survey": (DEVICES, "Length of a survey", 200),
+    "reminders": (REMINDERS, "Reminders for check-ups", 1_000),
+    "leaflet": (TEST, "A new leaflet", 280), "survey": (DEVICES, "Length of a survey", 40),
 }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def grow(
         row = ExperimentRow(DEFAULT, name, title, _json(document), "planned", False, time.time())
         service.register.add_experiment(row, "service", None)
         service.register.started(row, "service")
-    counts, steps = dict.fromkeys(life, 0), 115
+    counts, steps = dict.fromkeys(life, 0), 100
     for step in range(steps):
         for name, (_, _, size) in life.items():
             many = round(size * (step + 1) / steps) - counts[name]
