@@ -25,8 +25,8 @@ MOST = 6
 """Arms in a picture."""
 TOO_WIDE = 0.56
 """Intervals that are wider say nothing, and would cover those that do."""
-POINTS = 48
-"""Releases of an arm in a picture; of more, the latest and every so-manieth before."""
+POINTS = 120
+"""Releases in a picture; of more, the latest of every arm, and every so-manieth before."""
 WIDE, NARROW = "w", "n"
 
 
@@ -224,7 +224,7 @@ def _moments(begin: float, end: float, span: float, most: int) -> list[tuple[flo
     ]
 
 
-def thinned(points: list[Any], most: int = POINTS) -> list[Any]:
+def thinned(points: list[Any], most: int) -> list[Any]:
     """No more than so many, the last of them in any case."""
     step = math.ceil(len(points) / most) or 1
     return points[::-1][::step][::-1]
@@ -238,7 +238,9 @@ def means(
     shown = [arm for arm in arms if arm.get("mean") is not None][:MOST]
     told = [entry for entry in course if entry["mean"] is not None]
     own = {
-        arm["place"]: thinned([(e["time"], e["mean"]) for e in told if e["arm"] == arm["arm"]])
+        arm["place"]: thinned(
+            [(e["time"], e["mean"]) for e in told if e["arm"] == arm["arm"]], POINTS // len(shown)
+        )
         for arm in shown
     }
     values = [mean for points in own.values() for _, mean in points]
@@ -291,7 +293,9 @@ def _means(
         )
         inner.append(f'<path class="line {s}" d="{path}H{frame.right:.1f}"/>')
         for at, mean in points:
-            tip = f' data-tip="{escape(str(arm["arm"]))}: {scale.text(mean)}"'
+            tip = (
+                f' data-tip="{escape(str(arm["arm"]))}: {scale.text(mean)}"' if kind == WIDE else ""
+            )
             inner.append(mark(x(at), inside(mean), arm["place"], 3.2, "rel", tip))
         if "interval" in arm:
             edge = (
