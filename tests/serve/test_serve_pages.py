@@ -416,8 +416,11 @@ def report_with(**changes: Any) -> dict[str, Any]:
     } | changes  # fmt: skip
 
 
+def state(line: dict[str, Any]) -> str:
+    return str(line["state"])
+
+
 def test_checks_see_what_is_wrong() -> None:
-    state = lambda line: line["state"]  # noqa: E731
     assert state(_pages_view.as_planned(report_with())) == "ok"
     assert state(_pages_view.as_planned(report_with(assigned=101))) == "bad"
     few = report_with()
@@ -571,14 +574,14 @@ def test_the_largest_page_is_small() -> None:
     ]  # fmt: skip
     course = [
         {"time": 1.79e9 + 40_000.0 * k, "arm": arms[k % 6]["arm"], "size": k, "mean": 0.4,
-         "assigned": {arm["arm"]: k for arm in arms}}
+         "assigned": {arm["arm"]: 2 * k for arm in arms[:6]}}
         for k in range(400)
     ]  # fmt: skip
     scale, now = _pages_view.Scale(True), 1.81e9
     pictures = [
         _pages_svg.means("m", arms, course, scale, now, {}),
         _pages_svg.standing("f", arms, arms[5], scale),
-        _pages_svg.shares("s", arms[:6], course, 6000, now),
+        _pages_svg.shares("s", arms[:6], course, now),
     ]
     assert all(pictures)
     assert sum(len(one.encode()) for one in pictures) < 42_000

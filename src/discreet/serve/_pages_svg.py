@@ -25,7 +25,7 @@ MOST = 6
 """Arms in a picture."""
 TOO_WIDE = 0.56
 """Intervals that are wider say nothing, and would cover those that do."""
-POINTS = 120
+POINTS = 72
 """Releases in a picture; of more, the latest of every arm, and every so-manieth before."""
 WIDE, NARROW = "w", "n"
 
@@ -338,7 +338,7 @@ def _apart(tags: list[tuple[float, Arm]], least: float) -> list[float]:
 
 
 def shares(
-    name: str, arms: Sequence[Arm], course: Sequence[Mapping[str, Any]], assigned: int, now: float
+    name: str, arms: Sequence[Arm], course: Sequence[Mapping[str, Any]], now: float
 ) -> Markup:
     """The shares of the arms among the participants who came between releases."""
     if len(arms) < 2 or len(arms) > MOST or len(course) < 2:
@@ -346,7 +346,7 @@ def shares(
     ends = [(0.0, dict.fromkeys((str(arm["arm"]) for arm in arms), 0))]
     ends += [(entry["time"], entry["assigned"]) for entry in course]
     ends.append((now, {str(arm["arm"]): arm["assigned"] for arm in arms}))
-    ends = _merged(ends, max(1, assigned // 40))
+    ends = _merged(ends)
     if len(ends) < 3:
         return Markup("")
     spans = []
@@ -365,8 +365,9 @@ def shares(
     return Markup(f'{"".join(drawn)}<p class="legend">{names}</p>')
 
 
-def _merged(ends: list[tuple[float, Any]], least: int) -> list[tuple[float, Any]]:
-    """Spans with enough participants to have shares."""
+def _merged(ends: list[tuple[float, Any]]) -> list[tuple[float, Any]]:
+    """Spans with enough participants to have shares, and no more than can be seen."""
+    least = max(1, sum(ends[-1][1].values()) // 30)
     kept = [ends[0]]
     for end in ends[1:]:
         if sum(end[1].values()) - sum(kept[-1][1].values()) >= least:
