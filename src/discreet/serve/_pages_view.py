@@ -85,8 +85,8 @@ def stamp(moment: float) -> str:
 
 def lasting(seconds: float) -> str:
     """About so long, in one unit."""
-    for unit, length in (("day", DAY), ("hour", 3600.0), ("minute", 60.0)):
-        if seconds >= 1.5 * length:
+    for unit, length in (("year", 365.0 * DAY), ("day", DAY), ("hour", 3600.0), ("minute", 60.0)):
+        if seconds >= (3.0 if unit == "year" else 1.5) * length:
             return f"{round(seconds / length)} {unit}s"
     return f"{max(0, round(seconds))} seconds"
 
