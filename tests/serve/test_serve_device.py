@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import subprocess
 from fractions import Fraction
@@ -323,3 +324,41 @@ def test_a_page_that_loads_enrols_nobody(served: Served, modules: Path) -> None:
     found = node(modules, FLAGS, {"url": served.url, "key": device, "enrol": []})
     assert found["flag"] == {"value": "fallback", "reason": "DEFAULT"}
     assert served.get("/v1/experiments/survey")["assigned"] == 0
+
+
+# --- the page about it ----------------------------------------------------------------------------
+
+SDK = """
+let provider, context;
+const client = {
+  getStringValue: (flag, fallback) => provider.resolveStringEvaluation(flag, fallback, context).value,
+  track: (name, details) => provider.track(name, context, details),
+};
+export const OpenFeature = {
+  async setProviderAndWait(given, told) { [provider, context] = [given, told]; await given.initialize(told); },
+  getClient: () => client,
+};
+"""  # noqa: E501
+"""The calls that the SDK makes of a provider, in place of the SDK."""
+
+
+@needs_node
+def test_the_scripts_on_the_page_run(served: Served, modules: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "device.md"
+    first, second = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    served.post("/v1/experiments", {**LOCAL, "arms": ["short", "long"], "deadline": "60 s"})
+    served.post("/v1/experiments/survey/start", {})
+    package = modules / "node_modules" / "@openfeature" / "web-sdk"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "package.json").write_text('{"type": "module", "main": "index.js"}')
+    (package / "index.js").write_text(SDK)
+    key = served.key("device", experiment="survey")
+    told = f"const DEVICE_KEY = {json.dumps(key)}, url = {json.dumps(served.url)};\n"
+    given = {"context": {"targetingKey": "one"}}
+    served.call("POST", "/ofrep/v1/evaluate/flags/survey", key, given)
+    first = first.replace('"https://trial.example"', "url")
+    node(modules, f'{told}const participant = "one";\n{first}\nconsole.log("0");')
+    more = "await provider.onClose();\nconsole.log(JSON.stringify(arm));"
+    arm = node(modules, f'{told}const participant = "two";\n{second}\n{more}')
+    assert arm in ("short", "long")
+    assert served.answered("survey") == 2
