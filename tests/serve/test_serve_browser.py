@@ -188,7 +188,13 @@ def test_without_scripts_all_is_there(old: Served, chromium: Any) -> None:
     page = look(chromium, old, java_script_enabled=False)
     page.goto(f"{old.url}/e/reminders")
     text = page.inner_text("main")
-    for words in ("leads with", "Where the arms stand", "By arm", "Checks", "Not shown to anybody"):
+    for words in (
+        "Text message",
+        "Where the arms stand",
+        "By arm",
+        "Checks",
+        "Not shown to anybody",
+    ):
         assert words in text
     assert page.locator("svg.chart.w").count() == 3
     page.click("text=Stop…")  # it opens without a script

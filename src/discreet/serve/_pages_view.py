@@ -328,8 +328,8 @@ def _leads(found: Facts, report: Mapping[str, Any]) -> list[Part]:
         return [("It learns what suits whom: ", True), ("arms depend on features, and no arm leads "
                                                         "for all.", False)]  # fmt: skip
     if (answer := report.get("recommendation")) is not None:
-        sure = answer.get("confidence")
-        said = "" if sure is None else f", with confidence {decimal(100.0 * sure, 0)} %"
+        sure_of = answer.get("confidence")
+        said = "" if sure_of is None else f", with confidence {decimal(100.0 * sure_of, 0)} %"
         return [
             (f"The trial has stopped, and recommends {answer['arm']}", True),
             (f"{said}.", False),
@@ -337,8 +337,11 @@ def _leads(found: Facts, report: Mapping[str, Any]) -> list[Part]:
     if first is None:
         return [("No arm leads yet: ", True), ("too little has been released.", False)]
     answered = " of those who answered" if _estimand(report) == "responders" else ""
+    ahead = found["compared"]
+    sure = bool(ahead) and all(one["interval"][0] > 0.0 for one in ahead)
+    leads = "leads with" if sure else "leads so far, with"
     parts: list[Part] = [
-        (f"{first['arm']} leads with {scale.text(first['mean'])}", True), (answered, False),
+        (f"{first['arm']} {leads} {scale.text(first['mean'])}", True), (answered, False),
     ]  # fmt: skip
     if "interval" in first:
         level = decimal(100.0 * report["intervals"]["level"], 0)
@@ -437,7 +440,8 @@ def checks(report: Mapping[str, Any], found: Facts, now: float) -> list[Facts]:
 
 
 def as_planned(report: Mapping[str, Any]) -> Facts:
-    """Whether counts of arms are those that windows and shares allow: exactly, without a test."""
+    """Whether counts of arms are those that the window, least shares and blocks allow. The order
+    within a window is not public, so it is not looked at."""
     arms = report.get("arms")
     if not arms:
         return check(OPEN, "Assigned as planned", "counts of arms are private")
@@ -460,7 +464,9 @@ def as_planned(report: Mapping[str, Any]) -> Facts:
             wrong.append(f"places of {arm['arm']} are in no block")
     if wrong:
         return check(BAD, f"Assigned otherwise than planned: {wrong[0]}")
-    return check(OK, "Assigned as planned", "every window, exactly" if window else "all counts")
+    return check(
+        OK, "Assigned as planned", "counts, shares and blocks agree" if window else "counts agree"
+    )
 
 
 def _first_number(text: object) -> int | None:
