@@ -42,10 +42,11 @@ OWN = "def noisy_count(side, rng):\n    return side + rng.laplace()\n"
 
 ELSEWHERE = {
     "recipes.md": ("py", "sh", "r"), "stores.md": ("py", "sh"),
-    "serve.md": ("ini", "yaml"),
+    "serve.md": ("ini", "yaml"), "device.md": ("js",),
 }  # fmt: skip
 """Languages of blocks that tests/live/test_live_recipes.py runs; of R the steps are compared. A
-unit of systemd and a Compose file are marked on their page as not tried."""
+unit of systemd and a Compose file are marked on their page as not tried; scripts of devices are run
+by tests/serve/test_serve_device.py."""
 
 
 def commands(page: Path) -> list[str]:

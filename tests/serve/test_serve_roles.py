@@ -20,6 +20,7 @@ BODIES: dict[str, Any] = {
     "evaluate": {"context": {"targetingKey": "p"}},
     "evaluate_many": {"context": {"targetingKey": "p"}}, "create": PLAN, "drop": {"arm": "nobody"},
     "add": {"arm": "A"}, "make_key": {"role": "site"},
+    "device_report": {"experiment": "exp", "unit": "p", "bit": 1},
 }  # fmt: skip
 MAY = {
     "admin": "create experiments experiment start stop drop add finish confirm_clock fence weights "
@@ -30,13 +31,13 @@ MAY = {
     "experiment",
     "statistician": "experiments experiment weights report releases events",
     "monitor": "experiments experiment report releases events audit",
-    "device": "device",
+    "device": "device device_report evaluate evaluate_many",
 }
 """By hand, so that a route that is opened to somebody is opened here too."""
 OPEN = {"health", "ready", "metrics", "openapi"}
 REFUSED_OTHERWISE = {
     "drop": 422, "add": 422, "create": 409, "fence": 409, "revoke_key": 404, "weights": 409,
-    "exposures": 422,
+    "exposures": 422, "device_report": 409,
 }  # fmt: skip
 """What these requests come to where the role is right."""
 

@@ -89,6 +89,14 @@ class Recording(NamedTuple):
     outcome: float
 
 
+class Made(NamedTuple):
+    """A step of a batch: what the device of a unit has made of its outcome, for policies in the
+    local model. It is stored as it is: nothing is drawn again."""
+
+    unit: Name
+    bit: int
+
+
 Answer = Name | DiscreetError | Due | None
 """What comes of a step: an arm, a refusal, that it must wait, or nothing for an outcome."""
 
@@ -419,7 +427,7 @@ class Curator:
 
     @unheld
     def batch(
-        self, steps: Sequence[Assigning | Looking | Recording], settle: bool = True
+        self, steps: Sequence[Assigning | Looking | Recording | Made], settle: bool = True
     ) -> list[Answer]:
         """Steps of several users, stored by one commit, which writes even if there are none. Each
         has its own answer: an arm, None for an outcome, the refusal, or `Due` for a newcomer that
@@ -441,7 +449,7 @@ class Curator:
                 self._release(now)
             return found
 
-    def _stepped(self, step: Assigning | Looking | Recording, now: float) -> Answer:
+    def _stepped(self, step: Assigning | Looking | Recording | Made, now: float) -> Answer:
         """One of them; what it refuses before it has written anything."""
         self._stale = False
         try:
@@ -453,6 +461,12 @@ class Curator:
             if isinstance(step, Looking):
                 member = self._store.member(step.unit)
                 return None if member is None else self._told(step.unit, member.arm)
+            if isinstance(step, Made):
+                kept = self._accepted(step.unit, self._plan.outcome_range[step.bit], now)
+                if kept is not None:
+                    self._stale = True
+                    self._store.record(kept[0].block, kept[0].slot, kept[1])
+                return None
             kept = self._accepted(step.unit, step.outcome, now)
             if kept is not None:
                 self._stale = True

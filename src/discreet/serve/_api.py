@@ -17,6 +17,8 @@ from starlette.responses import Response, StreamingResponse
 from .. import live
 from ..errors import DiscreetError
 from . import _messages as m
+from ._beat import Bit
+from ._device import randomiser_of
 from ._events import events_of
 from ._keys import is_valid
 from ._metrics import MEDIA as METRICS_MEDIA
@@ -362,8 +364,26 @@ async def revoke_key(call: Call) -> Response:
 
 async def device(call: Call) -> Response:
     """What a participant's own device needs to know. The one path that other origins may read."""
-    shown = await call.service.shown(call.row)
-    return answered(m.Device(shown.id, shown.status, shown.arms))
+    row = call.row
+    shown = await call.service.shown(row)
+    found = await call.service.ask(row, randomiser_of)
+    curator = None if found is None else m.Curator(*found)
+    return answered(m.Device(shown.id, shown.status, shown.arms, curator))
+
+
+async def device_report(call: Call) -> Response:
+    """One bit that a participant's own device made of the outcome. The first one stands."""
+    service, body = call.service, call.body
+    if call.key.experiment not in (None, body.experiment):
+        raise Refused("not-found")
+    row = service.row(call.key.tenant, body.experiment)
+    if await service.ask(row, randomiser_of) is None:
+        raise Refused("refused", "This experiment takes no bits from devices: see its policy.")
+    unit = service.pseudonym(call.key, body.unit)
+    found = await service._step((row.tenant, row.id), Bit(unit, body.bit))
+    if isinstance(found, DiscreetError):
+        raise refusal(found)
+    return accepted()
 
 
 async def health(call: Call) -> Response:

@@ -196,7 +196,7 @@ class Outside:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        for_devices = str(scope["path"]).startswith("/v1/device/")
+        for_devices = str(scope["path"]).startswith(FOR_DEVICES)
         if for_devices and scope["method"] == "OPTIONS":
             await _preflight()(scope, receive, send)
             return
@@ -228,15 +228,20 @@ class Outside:
         LOG.info("%s %s %d %.2f s", method, path, status, rounded)
 
 
+FOR_DEVICES = ("/v1/device/", "/ofrep/v1/")
+"""Paths that pages of other origins may ask, with a key in a header; never with a cookie."""
 METHODS = ("GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS")
-CORS = [(b"access-control-allow-origin", b"*"), (b"vary", b"origin")]
+CORS = [
+    (b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", b"etag"),
+    (b"vary", b"origin"),
+]  # fmt: skip
 
 
 def _preflight() -> Response:
     """What a browser asks before a device's page may ask: no cookies, no other paths."""
     headers = {
         "access-control-allow-origin": "*", "access-control-allow-methods": "GET, POST",
-        "access-control-allow-headers": "authorization, content-type",
+        "access-control-allow-headers": "authorization, content-type, if-none-match",
         "access-control-max-age": "600", "vary": "origin",
     }  # fmt: skip
     return Response(None, 204, headers)

@@ -26,7 +26,7 @@ from ..errors import (
     UnknownUnit,
 )
 from ..live import Strata, Trial
-from ..live._curator import Assigning, Due, Looking, Recording, too_late
+from ..live._curator import Assigning, Due, Looking, Made, Recording, too_late
 from ..live.stores._base import bare
 
 
@@ -51,6 +51,13 @@ class Outcome(NamedTuple):
     outcome: float
 
 
+class Bit(NamedTuple):
+    """What a participant's own device made of the outcome: one bit, randomised there."""
+
+    unit: str
+    bit: int
+
+
 class Quiet(NamedTuple):
     """Another call about one participant, of which nobody hears what became of it."""
 
@@ -64,7 +71,7 @@ class Ask(NamedTuple):
     do: Callable[[Trial | Strata], object]
 
 
-Step = Assign | Lookup | Outcome | Quiet | Ask
+Step = Assign | Lookup | Outcome | Bit | Quiet | Ask
 
 
 class Missing(DiscreetError):
@@ -88,7 +95,7 @@ def play(trial: Trial | Strata, steps: Sequence[Step]) -> list[Any]:
 
 def _play(trial: Trial | Strata, steps: Sequence[Step]) -> list[Any]:
     answers: list[Any] = [None] * len(steps)
-    quick = [i for i, step in enumerate(steps) if isinstance(step, Assign | Lookup | Outcome)]
+    quick = [i for i, step in enumerate(steps) if isinstance(step, Assign | Lookup | Outcome | Bit)]
     if quick:
         gather = _by_stratum if isinstance(trial, Strata) else _gathered
         found = gather(trial, [steps[i] for i in quick])  # type: ignore[arg-type]
@@ -106,7 +113,7 @@ def _gathered(trial: Trial, steps: Sequence[Step]) -> list[Any]:
     """Assignments and outcomes of one trial, in their order, by one commit."""
     refused = [_refusal(trial, step) for step in steps]
     taken = [i for i, refusal in enumerate(refused) if refusal is None]
-    seen = any(not isinstance(steps[i], Outcome) for i in taken)
+    seen = any(not isinstance(steps[i], Outcome | Bit) for i in taken)
     answers: list[Any] = list(refused)
     found = trial.batch([_as_asked(steps[i]) for i in taken], settle=seen)
     for i, answer in zip(taken, found, strict=True):
@@ -115,7 +122,9 @@ def _gathered(trial: Trial, steps: Sequence[Step]) -> list[Any]:
         answers[i] = answer
         if isinstance(answer, Due):
             answers[i] = too_late()
-        elif isinstance(steps[i], Outcome) and isinstance(answer, UnknownUnit | ConflictingOutcome):
+        elif isinstance(steps[i], Outcome | Bit) and isinstance(
+            answer, UnknownUnit | ConflictingOutcome
+        ):
             answers[i] = None
     return answers
 
@@ -130,12 +139,14 @@ def _refusal(trial: Trial, step: Step) -> DiscreetError | None:
     return None
 
 
-def _as_asked(step: Step) -> Assigning | Looking | Recording:
+def _as_asked(step: Step) -> Assigning | Looking | Recording | Made:
     """As the trial calls it."""
     if isinstance(step, Assign):
         return Assigning(step.unit, step.actions)
     if isinstance(step, Lookup):
         return Looking(step.unit)
+    if isinstance(step, Bit):
+        return Made(step.unit, step.bit)
     assert isinstance(step, Outcome)
     return Recording(step.unit, step.outcome)
 
@@ -144,7 +155,7 @@ def _by_stratum(trials: Strata, steps: Sequence[Step]) -> list[Any]:
     """The same over strata: every one of them has a commit in every beat."""
     answers: list[Any] = [None] * len(steps)
     with trials._lock:
-        if any(not isinstance(step, Outcome) for step in steps):
+        if any(not isinstance(step, Outcome | Bit) for step in steps):
             trials._conclude()
         homes = {step.unit: trials._home(step.unit) for step in steps}  # type: ignore[union-attr]
         places: dict[Any, list[int]] = {name: [] for name in trials._trials}

@@ -248,12 +248,31 @@ class Audit(msgspec.Struct):
     entries: list[AuditEntry]
 
 
-class Device(msgspec.Struct):
-    """What a participant's own device needs to know."""
+class Curator(msgspec.Struct):
+    """How a participant's own device makes one bit of an outcome between `low` and `high`: see
+    `curator.js`."""
+
+    keep: int
+    """the bit is kept with probability keep/2^53"""
+    low: float
+    high: float
+
+
+class Device(msgspec.Struct, omit_defaults=True):
+    """What a participant's own device needs to know. `curator`: where it may randomise."""
 
     experiment: str
     status: str
     arms: list[str | int]
+    curator: Curator | None = None
+
+
+class DeviceReport(Body):
+    """What leaves a device: one bit, which was randomised there."""
+
+    experiment: Id
+    unit: Unit
+    bit: Literal[0, 1]
 
 
 class Health(msgspec.Struct):

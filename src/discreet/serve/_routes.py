@@ -17,6 +17,7 @@ from ._keys import ROLES, Role
 
 Handler = Callable[[api.Call], Awaitable[Response]]
 SITE: tuple[Role, ...] = ("site",)
+FLAGS: tuple[Role, ...] = ("site", "device")
 RECORDS: tuple[Role, ...] = ("site", "nurse")
 READS: tuple[Role, ...] = ("admin", "statistician", "monitor")
 OPEN = None
@@ -59,9 +60,9 @@ ENDPOINTS = (
              (501,), records=True),
     Endpoint("POST", f"{E}/exposures", api.exposures, SITE, m.Exposures, {202: m.Accepted},
              (501,), records=True),
-    Endpoint("POST", "/ofrep/v1/evaluate/flags/{experiment}", ofrep.evaluate, SITE, m.Evaluation,
+    Endpoint("POST", "/ofrep/v1/evaluate/flags/{experiment}", ofrep.evaluate, FLAGS, m.Evaluation,
              {200: m.Evaluated, 400: m.NotEvaluated, 404: m.NotEvaluated}, (501,)),
-    Endpoint("POST", "/ofrep/v1/evaluate/flags", ofrep.evaluate_many, SITE, m.Evaluation,
+    Endpoint("POST", "/ofrep/v1/evaluate/flags", ofrep.evaluate_many, FLAGS, m.Evaluation,
              {200: m.EvaluatedMany, 304: "", 400: m.BadEvaluation}),
     Endpoint("POST", "/v1/experiments", api.create, ("admin",), m.NewExperiment,
              {201: m.Experiment}, (409,)),
@@ -86,6 +87,8 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/keys", api.keys, ("admin",), None, {200: m.Keys}),
     Endpoint("DELETE", "/v1/keys/{key}", api.revoke_key, ("admin",), None, {200: m.Key}),
     Endpoint("GET", "/v1/device/{experiment}", api.device, ("device",), None, {200: m.Device}),
+    Endpoint("POST", "/v1/device/reports", api.device_report, ("device",), m.DeviceReport,
+             {202: m.Accepted}, (404, 409), records=True),
     Endpoint("GET", "/healthz", api.health, OPEN, None, {200: m.Health}),
     Endpoint("GET", "/readyz", api.ready, OPEN, None, {200: m.Health}),
     Endpoint("GET", "/metrics", api.metrics, OPEN, None, {200: "text/plain"}),
