@@ -69,7 +69,10 @@ KERNELS = {
 }
 """Compiled loops: a policy and a run are plain tuples of arrays there, one per part."""
 
-NAMED = [OPTIONS, HANDED_ON, RESULTS, KERNELS]
+PICTURES = {"serve/_pages_svg.py": {"_standing", "_means"}}
+"""Draw one picture each, in two widths, from the numbers of a report."""
+
+NAMED = [OPTIONS, HANDED_ON, RESULTS, KERNELS, PICTURES]
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

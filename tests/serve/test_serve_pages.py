@@ -302,6 +302,7 @@ def test_every_number_comes_from_the_report(old: Served, name: str) -> None:
         known |= written(value)
         if value > 1e9:
             moments.add(value)
+    known |= set(NUMBER.findall(report["meaning"]))
     arms = report["arms"]
     known |= {f"{100 * arm['answered']:.0f}" for arm in arms if arm.get("answered")}
     known |= {f"{len(report['test']['looks'])}"} if "test" in report else set()
