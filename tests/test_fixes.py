@@ -101,5 +101,8 @@ def test_there_are_calls_to_try() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_every_call_in_a_message_runs_as_printed(call: str) -> None:
+def test_every_call_in_a_message_runs_as_printed(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some make a file
     assert eval(call, GIVEN) is not None
