@@ -91,7 +91,7 @@ def test_a_table_for_latex(both: discreet.Comparison) -> None:
 
 
 def test_a_table_for_latex_without_a_run(both: discreet.Comparison) -> None:
-    none = {name: getattr(both[0], name)[:0] for name in ("run", "regret", "pulls")}
+    none = {name: getattr(both[0], name)[:0] for name in ("run", "regret", "counted")}
     assert " & 0 & -- & -- & " in replace(both[0], complete=False, **none).to_latex()
 
 

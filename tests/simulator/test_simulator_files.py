@@ -69,7 +69,7 @@ def test_unfinished_and_empty_studies_come_back_too(tmp_path: Path) -> None:
     some, none = np.array([True, False, True]), np.array([False] * 3)
     for number, kept in enumerate((some, none)):
         fields: dict[str, Any] = {
-            name: getattr(whole, name)[kept] for name in ("run", "regret", "pulls")
+            name: getattr(whole, name)[kept] for name in ("run", "regret", "counted")
         }
         part = discreet.Result(**{**vars(whole), **fields, "complete": False})
         (back,) = discreet.load(part.save(tmp_path / f"{number}.parquet"))

@@ -98,7 +98,7 @@ def test_many_policies_can_be_told_apart(study: discreet.Comparison) -> None:
 
 
 def test_a_study_without_runs_has_no_curve(study: discreet.Comparison) -> None:
-    none = {name: getattr(study[0], name)[:0] for name in ("run", "regret", "pulls")}
+    none = {name: getattr(study[0], name)[:0] for name in ("run", "regret", "counted")}
     empty = discreet.Result(**{**vars(study[0]), **none, "complete": False})
     (axes,) = discreet.Comparison((empty, study[1])).plot().axes
     assert len(axes.lines) == 1
