@@ -153,7 +153,9 @@ def pulls_columns(results: Sequence[Record]) -> dict[str, pa.Array]:
     import numpy as np
     import pyarrow as pa
 
-    flat = [r.counted.reshape(int(np.prod(r.counted.shape[:-1])), -1) for r in results]
+    flat = [
+        r.counted.reshape(int(np.prod(r.counted.shape[:-1])), r.counted.shape[-1]) for r in results
+    ]
     columns = {}
     for arm in range(max((pulls.shape[1] for pulls in flat), default=0)):
         has = np.concatenate([np.full(len(pulls), arm < pulls.shape[1]) for pulls in flat])
