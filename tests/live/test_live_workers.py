@@ -83,17 +83,31 @@ def test_a_newcomer_waits_while_a_block_is_due_and_nobody_else(
     curator.close()
 
 
-def test_a_newcomer_gets_an_arm_as_soon_as_it_is_released(make: Make, clock: Clock) -> None:
+def test_a_newcomer_gets_an_arm_once_it_is_released_and_not_before(
+    make: Make, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what happens after what, and not by how long it takes."""
+    monkeypatch.setattr(_curator, "PATIENCE", 300.0)
     curator = planned(make(), clock)
     worker = Trial.load(make(releases_here=False), clock=clock)
     worker.assign("x")
     clock.now += 5.0
-    timer = threading.Timer(0.2, curator.settle)
-    timer.start()
-    started = time.monotonic()
-    worker.assign("y")
-    assert 0.1 < time.monotonic() - started < 1.5
-    timer.join()
+    looks, found = threading.Semaphore(0), list[object]()
+    is_due = type(worker)._is_due
+
+    def looked(self: Trial, now: float) -> bool:
+        looks.release()
+        return is_due(self, now)
+
+    monkeypatch.setattr(Trial, "_is_due", looked)
+    waiting = threading.Thread(target=lambda: found.append(worker.assign("y")))
+    waiting.start()
+    for _ in range(3):  # it has looked, waited, and looked again
+        assert looks.acquire(timeout=300.0)
+    assert not found
+    curator.settle()
+    waiting.join(300.0)
+    assert found == [worker.assign("y")]
     worker.close()
     curator.close()
 

@@ -82,8 +82,8 @@ class Served:
         trial: Any = self.service.engine._open["default", name]
         return sum(len(block.outcomes) for block in trial._store.blocks.values())
 
-    def until(self, holds: Callable[[], bool], seconds: float = 20.0) -> None:
-        """Wait for something that must come."""
+    def until(self, holds: Callable[[], bool], seconds: float = 300.0) -> None:
+        """Wait for something that must come; so long that only a test which fails ends by it."""
         end = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < end, "it did not come"

@@ -167,7 +167,7 @@ def test_events_tell_of_releases_and_go_on_after_a_break(served: Served) -> None
 
 def _events(served: Served, headers: dict[str, str], until: int) -> list[int]:
     seen: list[int] = []
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + 300.0  # so that a test which fails ends
     with served.http.stream("GET", f"{E}/events", headers=headers) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         for line in stream.iter_lines():
@@ -187,9 +187,8 @@ def test_a_stream_ends_with_the_service_and_with_its_key(tmp_path: Path) -> None
             lines = stream.iter_lines()
             assert next(lines) == "retry: 2000"
             served.service.draining = True
-            begun = time.monotonic()
-            list(lines)
-            assert time.monotonic() - begun < 10.0
+            # a line comes every 0.3 s as long as it is open
+            assert all(number < 100 for number, _ in enumerate(lines))
 
 
 def test_the_audit_shows_what_was_changed_in_it(served: Served, tmp_path: Path) -> None:
