@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from trial_commands import call, here, told  # noqa: F401 - `here` is used by being known
 from typer.testing import CliRunner
 
 from discreet.cli._app import app
 
 SETTINGS = {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"], "deadline": "1 h",
             "missing": "estimate"}  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
-def call(*arguments: str, given: Any = None, code: int = 0) -> Any:
-    text = given if isinstance(given, str) else json.dumps(given)
-    result = CliRunner().invoke(app, ["trial", *arguments], input=text)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def told(*arguments: str, given: Any = None) -> Any:
-    return json.loads(call(*arguments, "--json", given=given).stdout)
 
 
 def test_standard_input_that_is_nested_too_deeply_is_refused() -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-from discreet.cli._app import app
+from trial_commands import call, here, told  # noqa: F401 - `here` is used by being known
 
 SETTINGS: dict[str, Any] = {
     "policy": "dp-imed", "epsilon": 1.0, "first": 1, "ratio": 1.5, "arms": ["A", "B"],
@@ -30,23 +27,6 @@ horizon = 60
 share = { B = 0.25 }
 corrections = "deadline"
 """
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
-def call(*arguments: str, given: Any = None, code: int = 0) -> Any:
-    text = given if isinstance(given, str) else json.dumps(given)
-    result = CliRunner().invoke(app, ["trial", *arguments], input=text)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def told(*arguments: str, given: Any = None) -> Any:
-    return json.loads(call(*arguments, "--json", given=given).stdout)
 
 
 def table(text: str) -> list[dict[str, str]]:

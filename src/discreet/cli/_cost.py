@@ -10,11 +10,7 @@ import typer
 from ._options import Json, Threads, flag, numbers, whole
 from ._output import (
     check_path,
-    deferred_errors,
-    or_refused,
-    print_json,
-    print_text,
-    width_of_output,
+    print_with_page,
 )
 
 NAME = "cost"
@@ -54,15 +50,7 @@ def command(
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was finished", err=True)
         raise typer.Exit(130) from None
-    with deferred_errors() as saving:
-        if output is not None:
-            with or_refused("the page could not be written"):
-                found.write(output)
-    if json:
-        print_json(found.to_dict())
-    else:
-        print_text(found.text(width_of_output(100)))
-    saving.raise_now()
+    print_with_page(found, output, json, "the page could not be written")
     if not found.complete:
         typer.echo("interrupted: fewer trials are counted", err=True)
         raise typer.Exit(130)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .._plain import records, spelled
 from ..errors import DiscreetError, InvalidArgument
@@ -348,3 +348,24 @@ def save_picture(figure: Figure, path: Path, dpi: int = 150, what: str = "pictur
 
     with or_refused(f"the {what} could not be saved"), written_whole(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=dpi)
+
+
+class Written(Protocol):
+    """What has a page, a text and JSON."""
+
+    def write(self, path: Path) -> object: ...
+    def text(self, width: int) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def print_with_page(found: Written, page: Path | None, json: bool, failed: str) -> None:
+    """Write the page of a result, if asked for, and print it; an error of the page comes last."""
+    with deferred_errors() as saving:
+        if page is not None:
+            with or_refused(failed):
+                found.write(page)
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_text(found.text(width_of_output(100)))
+    saving.raise_now()

@@ -13,11 +13,7 @@ from ._late import default_of, delay_of, drift_of, in_days
 from ._options import Json, Threads, flag, numbers, switch, whole
 from ._output import (
     check_path,
-    deferred_errors,
-    or_refused,
-    print_json,
-    print_text,
-    width_of_output,
+    print_with_page,
 )
 
 if TYPE_CHECKING:
@@ -162,15 +158,7 @@ def command(
     complete = getattr(found, "complete", True)
     if not complete:
         typer.echo("interrupted: only what was finished is shown", err=True)
-    with deferred_errors() as saving:
-        if html is not None:
-            with or_refused("the plan could not be written"):
-                found.write(html)
-    if json:
-        print_json(found.to_dict())
-    else:
-        print_text(found.text(width_of_output(100)))
-    saving.raise_now()
+    print_with_page(found, html, json, "the plan could not be written")
     if not complete:
         raise typer.Exit(130)
 
