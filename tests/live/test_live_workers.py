@@ -291,3 +291,23 @@ def test_the_role_of_workers_writes_outcomes_and_reads_none(
         Trial.load(PostgresStore(roles["web"], "t"), clock=clock)
     worker.close()
     curator.close()
+
+
+def test_a_worker_gives_no_second_place_to_whoever_may_have_withdrawn(
+    make: Make, clock: Clock
+) -> None:
+    """It reads no outcomes, so it cannot know; the process that releases does."""
+    curator = Trial(
+        policy("dp-imed", epsilon=1.0), ["A", "B"], deadline=5.0, missing=0.0, clock=clock,
+        path=make(), outcomes=Outcomes(contributions=2, conflicts="ignore"),
+    )  # fmt: skip
+    worker = Trial.load(make(releases_here=False), clock=clock)
+    arm = worker.assign("x")
+    curator.withdraw("x")
+    clock.now += 5.0  # the place is settled, its block is open
+    with pytest.raises(TrialError, match="does not release"):
+        worker.assign("x")
+    assert curator.assign("x") == curator.assign("x")
+    assert arm in curator.arms
+    worker.close()
+    curator.close()

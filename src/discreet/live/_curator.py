@@ -372,6 +372,7 @@ class Curator:
         block = None if member is None else self._store.blocks.get(member.block)
         if member is None or block is None:
             return False
+        self._check_releases()  # whoever reads no outcomes cannot know who has withdrawn
         return is_void(block.outcomes.get(member.slot, 0))
 
     @unheld
