@@ -143,7 +143,7 @@ def test_what_is_refused() -> None:
         audit(row, live=True, contributions=2)
     with pytest.raises(InvalidArgument, match="sees must be left out for live trials"):
         audit(row, live=True, sees="actions")
-    with pytest.raises(InvalidArgument, match="live must be left out for the linear row"):
+    with pytest.raises(InvalidArgument, match="live must be left out for the linear policy"):
         audit(discreet.policy("adac-oful", rho=0.5), live=True)
     with pytest.raises(InvalidArgument, match="private over the whole run"):
         audit(discreet.policy("dp-ftpl-new", epsilon=1.0), live=True)

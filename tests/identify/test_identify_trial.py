@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import discreet
 from discreet.errors import InvalidArgument, TrialError, UnsupportedBudget
 from discreet.identify import identifier
+from discreet.live._batches import BatchRun
+from discreet.live._randomness import SystemRandomness
 from discreet.policies._races import race_marks
+from discreet.privacy._source import SECURE
+from discreet.protocol._state import ANSWER
 
 CHANCES = {"A": 0.95, "B": 0.05}
 
@@ -79,15 +84,17 @@ def test_a_trial_outlives_its_process(tmp_path: Path) -> None:
             again.assign("somebody")
 
 
-def test_a_damaged_answer_is_refused(tmp_path: Path) -> None:
-    from discreet.live._finite_run import FiniteRun
-    from discreet.privacy._source import SECURE
-
+def test_a_damaged_answer_is_refused() -> None:
     row = identifier("adap-tt", epsilon=3.0).at(0.05).batched()
-    protocol = FiniteRun(row, row.setting(2, None, SECURE), None, None)
-    for answer in (2, -1, 0.5, "A"):
-        with pytest.raises(discreet.errors.DamagedFile, match="recommends no arm"):
-            protocol.restore(protocol.to_dict() | {"answer": answer})
+    setting = row.setting(2, None, SECURE)
+    run = BatchRun(row, setting, SystemRandomness(), None, 1, ())
+    for answer in (2, -2, 0.5, "A"):
+        damaged: Any = run.to_dict()
+        damaged["head"]["at"][ANSWER] = answer
+        with pytest.raises(discreet.errors.DamagedFile, match=r"counts|shape|damaged at"):
+            run.restore(damaged)
+    run.restore(run.to_dict())
+    assert run.answer is None
 
 
 def test_no_answer_before_every_arm_has_a_release() -> None:

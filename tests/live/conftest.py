@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from live_cases import Clock, CountedNoise, Keys
 
-from discreet.live._contexts import secure_kernels
-from discreet.live._finite_run import linked_kernels
+from discreet.live._contexts import secure_steps
+from discreet.live._stream_run import device_of, steps_of
 from discreet.live.stores import _database as database
 from discreet.live.stores import _seal as seal
 from discreet.privacy import _noise as simulated_noise
@@ -60,8 +60,8 @@ def only_secure(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("laplace", "gaussian", "randomised_response", "truncated_laplace"):
         function = getattr(simulated_noise, name)
         monkeypatch.setattr(function, "__code__", forbidden.__code__)
-    for linked in (linked_kernels, secure_kernels):
+    for linked in (device_of, steps_of, secure_steps):
         linked.cache_clear()
     yield
-    for linked in (linked_kernels, secure_kernels):
+    for linked in (device_of, steps_of, secure_steps):
         linked.cache_clear()

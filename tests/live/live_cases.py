@@ -16,6 +16,7 @@ from discreet.live._arguments import grouped
 from discreet.live._rows import protects_whole_run, serves_trials
 from discreet.live.stores import Block
 from discreet.live.stores import _seal as seal
+from discreet.live.stores._memory import HeldBlock
 from discreet.policies import CATALOGUE, Policy, policy
 from discreet.privacy._source import SECURE
 
@@ -36,8 +37,8 @@ def short_row(name: str) -> Policy:
 
 
 def open_block(trial: Trial) -> Block:
-    """The block that is not yet released."""
-    (block,) = trial._store.blocks.values()
+    """The block that is not yet released; an empty one where nobody has a place yet."""
+    (block,) = list(trial._store.blocks.values()) or [HeldBlock()]
     return block
 
 

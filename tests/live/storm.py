@@ -239,7 +239,7 @@ def check(open_store: Open, folder: Path, lines: Callable[[], list[str]]) -> Fou
     begun: set[Any] = set()
     for at, what, *rest in notes:
         if what == "assigned":
-            assert arms.setdefault(rest[0], rest[1]) == rest[1], "somebody has two arms"
+            assert arms.setdefault(rest[0], rest[1]) == rest[1], "a participant has two arms"
         elif what == "records":
             begun.add(rest[0])
         elif what == "recorded":

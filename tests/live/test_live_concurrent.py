@@ -83,8 +83,8 @@ def test_which_identifying_rows_are_played_side_by_side() -> None:
             with pytest.raises(InvalidArgument, match=f"{name} has"):
                 Trial(row, 4, **grouped(dict(streams=True, **risk)))
     assert kinds == {
-        "race": "LookRun", "dp-se": "LookRun", "uniform": "LookRun", "halving": "FiniteRun",
-        "classical-halving": "FiniteRun", "evidence-tt": "TopTwoRun", "chernoff-tt": "TopTwoRun",
+        "race": "LookRun", "dp-se": "LookRun", "uniform": "LookRun", "halving": "BatchRun",
+        "classical-halving": "BatchRun", "evidence-tt": "TopTwoRun", "chernoff-tt": "TopTwoRun",
         "local-evidence-tt": "TopTwoRun", "adap-tt": "TopTwoRun", "adap-tt-star": "TopTwoRun",
         "dp-tt": "TopTwoRun", "ctb-tt": "TopTwoRun",
     }  # fmt: skip

@@ -304,7 +304,7 @@ def test_a_crash_at_any_step_loses_nothing(
             break
         disk.after_crash(world)
         go_on(folder / "trial.db", name, seen)
-        assert len(keys_in_use(folder / "trial.db")) == 2, "one block is open, and the ledger"
+        assert len(keys_in_use(folder / "trial.db")) == 1, "of the ledger: no block is open"
         assert not pending_in(folder / "trial.db"), "outcomes of a released batch are on disk"
         crash_at += 1 if THOROUGH else 7
     assert crash_at > 40

@@ -43,8 +43,9 @@ def audited(
     def release(side: int, count: int, unused: Any) -> Any:
         features, outcome = members[side]
         action = start.grid.features(features)
-        before = start.joined(action, 0)
-        assert before.is_full(1)
+        before = start.copy()
+        before.steps.seat(before.design, before.head, [*start.grid.plain(action), 0, 0], 0, 0.0)
+        assert before.waits
         assert not before.cut
         rows = []
         for _ in range(count):

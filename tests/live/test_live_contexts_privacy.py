@@ -30,7 +30,7 @@ from discreet.linear._trees import (
 )
 from discreet.linear._view import Setting
 from discreet.live._arguments import grouped
-from discreet.live._contexts import secure_kernels
+from discreet.live._contexts import secure_steps
 from discreet.live._rules import Member
 from discreet.live.stores import SqliteStore
 from discreet.privacy import ZCDP, Approximate, Renyi
@@ -164,12 +164,12 @@ def test_a_trial_with_contexts_runs_where_seedable_noise_is_mined(name: str) -> 
 
 @pytest.mark.parametrize("name", BUDGETS)
 def test_the_linked_noise_of_linear_rows_is_the_secure_one(name: str) -> None:
-    kernels = secure_kernels(linear.policy(name, **BUDGETS[name]))
-    inside = functions_in(kernels.publish, {})
+    steps = secure_steps(linear.policy(name, **BUDGETS[name]))
+    inside = functions_in(steps.release, {})
     modules = {function.__module__ for function in inside.values()}
     assert simulated_noise.__name__ not in modules
     assert "discreet.privacy._source" in modules
-    assert not any(f.__name__ == "into_ball" for f in functions_in(kernels.collect, {}).values())
+    assert not any(f.__name__ == "into_ball" for f in functions_in(steps.answer, {}).values())
 
 
 # --- nothing raw is kept or shown -----------------------------------------------------------------

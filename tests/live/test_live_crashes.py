@@ -86,7 +86,7 @@ class Witness:
             member = trial._store.member(unit)
             assert member is not None, "an assignment was lost"
             assert trial.arms[member.arm] == arm, "an assignment was lost"
-        block, full = open_block(trial), trial._run.is_full(len(units_in(trial)))
+        block, full = open_block(trial), trial._run.waits
         for unit, outcome in self.outcome_of.items():
             if unit in units_in(trial):
                 slot = units_in(trial).index(unit)
@@ -101,7 +101,7 @@ class Witness:
     def check_disk(self, trial: Trial) -> None:
         """Every key but those in use is gone, and with it all that was sealed under it."""
         used = keys_in_use(self.path)
-        assert len(used) == 2, "one block is open, and there is a ledger"
+        assert len(used) == 1 + len(trial._store.blocks), "of every block, and of the ledger"
         assert set(keys_on_disk(self.path.parent, self.keys.made)) <= used, (
             "it was released long ago"
         )

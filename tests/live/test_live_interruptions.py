@@ -422,16 +422,16 @@ def test_a_linear_rule_that_fails_redraws_nothing(monkeypatch: pytest.MonkeyPatc
     trial = linear.Trial(
         linear.policy("adac-oful", rho=0.5), 2, horizon=50, features=Features(dimension=2)
     )
-    kernels: Any = trial._plan.run.kernels
-    broken = kernels._replace(update=lambda *arguments: 1 / 0)
-    trial._plan.run.kernels = broken
+    steps: Any = trial._plan.run.steps
+    broken = steps._replace(update=lambda *arguments: 1 / 0)
+    trial._plan.run.steps = broken
     trial._stale = True
     trial.assign("x", [[0.9, 0.0], [0.0, 0.9]])
     trial.record("x", 1.0)
     assert trial.status == "stuck"
     assert trial.status == "stuck"
     assert len(drawn) == 2
-    trial._plan.run.kernels = kernels
+    trial._plan.run.steps = steps
     trial._stale = True
     assert trial.status == "collecting"
     assert len(drawn) == 2

@@ -185,15 +185,12 @@ def test_the_block_of_a_dropped_arm_that_is_released_twice(
     def publish(self: Any, actions: Any, outcomes: Any) -> None:
         real(self, actions, outcomes)
         if not self.head.active[self.arm]:
-            self.kernels.publish(
-                self.release,
-                self.ledger,
-                self.view,
-                self.arm,
-                len(actions),
-                outcomes[0],
+            row = discreet.policy("dp-imed", epsilon=1.0)
+            again = row.release.publish_kernel(lives.symbols()).interpreted()
+            again(
+                self.release, self.ledger, self.view, self.arm, len(actions), outcomes[0],
                 self.noise,
-            )
+            )  # fmt: skip
 
     monkeypatch.setattr(StreamRun, "publish", publish)
     found = found_in("dp-imed", "dropped, nobody")

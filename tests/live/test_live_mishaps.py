@@ -31,7 +31,7 @@ from discreet.errors import (
     UnsupportedBudget,
 )
 from discreet.live import Trial
-from discreet.live._finite_run import FiniteRun
+from discreet.live._batches import BatchRun
 from discreet.live._terms import CHECKED, EVERYBODY_RESPONDS
 from discreet.policies import CATALOGUE, Doubling, Exact, Policy, policy
 from discreet.policies._ucb import UCB1
@@ -263,15 +263,16 @@ def test_a_batch_that_never_ends_keeps_no_outcomes() -> None:
     """A last arm of an eliminating rule is played for ever: nothing of it will be released."""
     trial = batch_trial(policy("dp-se", epsilon=1.0, beta=0.1), 2)
     run = trial._run
-    assert isinstance(run, FiniteRun)
+    assert isinstance(run, BatchRun)
     run.memory.active[1] = 0
     run.memory.epoch[0] = 0
+    run.leave_window()
     run.begin()
-    trial._store.begin("1", run.public())
+    trial._store.release(None, trial._document(run), None)
     trial._stale = True
     trial.assign("x")
     trial.record("x", 0.5)
-    assert trial._run.cut
+    assert trial._run.is_cut_off
     assert not open_block(trial).outcomes
 
 

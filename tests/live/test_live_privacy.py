@@ -32,8 +32,9 @@ from discreet import Assignment
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.linear import _grid as grid
 from discreet.live import Rehearsal, Trial
-from discreet.live._finite_run import FiniteRun, linked_kernels
+from discreet.live._batches import BatchRun
 from discreet.live._randomness import SystemRandomness
+from discreet.live._stream_run import device_of, steps_of
 from discreet.live.stores import SqliteStore
 from discreet.policies import CATALOGUE, ForgetLaplace, Geometric, Policy, policy
 from discreet.policies._thompson import Thompson
@@ -41,6 +42,7 @@ from discreet.privacy import _noise as simulated_noise
 from discreet.privacy import _secure as secure
 from discreet.privacy import _source as source
 from discreet.privacy._source import SECURE, SIMULATED
+from discreet.protocol import Playing
 
 # --- only secure noise ---------------------------------------------------------------------------
 
@@ -120,9 +122,9 @@ def test_the_systems_chance_has_the_laws_that_rules_expect() -> None:
 @pytest.mark.parametrize("name", ROWS)
 def test_the_linked_noise_is_the_secure_one(name: str) -> None:
     secure_names = {kernel.__name__ for kernel in SECURE.kernels.values()}
-    kernels = linked_kernels(CATALOGUE[name].example(), SECURE)
+    row, terms = CATALOGUE[name].example(), Playing("one batch")
     inside: dict[int, Any] = {}
-    for kernel in (kernels.publish, kernels.respond):
+    for kernel in (steps_of(row, terms, SECURE).release, device_of(row, SECURE)):
         if kernel is not None:
             functions_in(kernel, inside)
     assert not [f for f in inside.values() if f.__module__ == simulated_noise.__name__]
@@ -131,8 +133,8 @@ def test_the_linked_noise_is_the_secure_one(name: str) -> None:
     assert {f.__name__ for f in linked} <= secure_names
     for function in linked:
         assert function.__code__.co_code == getattr(source, function.__name__).__code__.co_code
-    simulated = linked_kernels(CATALOGUE[name].example(), SIMULATED)
-    inside = functions_in(simulated.respond or simulated.publish, {})
+    simulated = device_of(row, SIMULATED) or steps_of(row, terms, SIMULATED).release
+    inside = functions_in(simulated, {})
     assert [f for f in inside.values() if f.__module__ == simulated_noise.__name__]
 
 
@@ -297,7 +299,7 @@ def test_dropped_outcomes_are_not_kept(tmp_path: Path, clock: Clock) -> None:
         clock.now += 5.0
         trial.record("x", SECRET)
         assert trial.report()["releases"] == 1
-        while not trial._run.cut:
+        while not trial._run.is_cut_off:
             fill(trial, f"t{trial.rounds}")
             clock.now += 5.0
             trial.settle()
@@ -393,7 +395,7 @@ def test_neighbouring_trials_that_release_the_same_look_the_same(
         """Whether the batch that is being filled ends with the next unit and holds that one."""
         holds = unit in units_in(trial) or trial.rounds == unit
         run = trial._run
-        return holds and isinstance(run, FiniteRun) and len(units_in(trial)) + 1 == run.rounds
+        return holds and isinstance(run, BatchRun) and len(units_in(trial)) + 1 == run.rounds
 
     for name in "ab":
         (tmp_path / name).mkdir()

@@ -187,7 +187,7 @@ class Rights(RuleBasedStateMachine):
                 self.trial.assign(unit)
             except TrialError:
                 continue
-            raise AssertionError("somebody was assigned after the end")
+            raise AssertionError("a participant was assigned after the end")
         self.check()
         self.teardown()
         self.start()

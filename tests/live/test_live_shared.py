@@ -145,7 +145,7 @@ def test_processes_share_a_trial(tmp_path: Path) -> None:
         assert worker.returncode == 0, err
         for line in out.splitlines():
             unit, arm = line.rsplit(" ", 1)
-            assert arms.setdefault(unit, arm) == arm, "somebody has two arms"
+            assert arms.setdefault(unit, arm) == arm, "a participant has two arms"
     assert len(arms) == 4 * units
     with Trial.load(path) as trial:
         report = trial.report()

@@ -141,18 +141,16 @@ class ContextPlayer(Player):
         d, batch = setting.dimension, batch_of(policy, calendar)
         self.slots = context_slots(policy, work.problem)
         self.design = ContextDesign(
-            *parts, d, work.horizon, float(calendar.delay.deadline), batch, int(alone),
-            default_of(policy, calendar),
+            *parts, setting.arms, d, work.horizon, float(calendar.delay.deadline), batch,
+            int(alone), default_of(policy, calendar),
         )  # fmt: skip
         kept = batch if alone else 0
-        self.head = ContextHead(
-            view, np.zeros(setting.arms, np.int64), np.zeros(6, np.int64), np.full(1, NEVER)
-        )
+        self.head = ContextHead(view, np.zeros(6, np.int64), np.full(1, NEVER))
         self.vault = ContextVault(ledger, np.zeros(kept * d), np.zeros(kept))
         self.world: World = world_of(calendar, work.horizon, work.problem)
-        self.own = (np.zeros(1), np.zeros(1, np.int64))
+        self.own = (np.zeros(1), np.zeros(1, np.int64), np.zeros(setting.arms, np.int64))
         self.features = np.zeros(setting.arms * d)
-        head = (self.head.places, self.head.at, self.head.when)
+        head = (self.head.at, self.head.when)
         super().__init__(view, ledger, head, self.vault[1:], self.world, self.own)
 
     def play(self, number: int) -> bool:

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
-from .._checks import Unshown, count
-from .._compiled import Function
+from .._checks import Name, Unshown, count
+from .._compiled import Function, Kernel
 from ..errors import DamagedFile, InvalidArgument, UnsupportedBudget
 from ..linear._algebra import dot, squared_norm
 from ..linear._catalogue import CATALOGUE
@@ -28,9 +28,25 @@ from ..linear._row import LinearPolicy, RoundPolicy
 from ..linear._view import LinearSetting
 from ..privacy._secure import prepare
 from ..privacy._source import SECURE
-from ._lists import as_lists
-from ._rules import Action
-from ._run import Context, OneBlock, Outcomes
+from ..protocol._state import NEVER
+from ..protocol.plans._contexts import (
+    MEMBERS,
+    OVER,
+    RELEASED,
+    TAKEN,
+    WAITS,
+    ContextDesign,
+    ContextHead,
+    ContextVault,
+    answer_by_context,
+    release_by_context,
+    seat_by_context,
+    turn_by_context,
+)
+from . import _rules as rules
+from ._lists import as_lists, restored
+from ._rules import Action, Admission, Effect, Member, Place, Terms
+from ._run import Blocks, Context, Due, Outcomes, Run, Standing
 
 if TYPE_CHECKING:
     from .._types import Json, Nested
@@ -53,28 +69,25 @@ def blocks(features: Sequence[float], arms: int) -> list[list[float]]:
     return [[x for k in range(arms) for x in (own if k == arm else empty)] for arm in range(arms)]
 
 
-class Kernels(NamedTuple):
-    """The functions of a linear row, with secure noise filled in."""
+class Steps(NamedTuple):
+    """Steps of the protocol with the functions of a policy and secure noise, interpreted."""
 
-    choose: Function
-    follow: Function
-    collect: Function
-    publish: Function
+    turn: Function
+    seat: Function
+    answer: Function
+    release: Function
     update: Function
 
 
-class ContextRun(OneBlock):
-    """A run of a linear row in a live trial, `batch` members per release if contexts are private.
+class ContextRun(Run):
+    """A run of a linear policy in a live trial, `batch` members per release if contexts are
+    private. The protocol plays it (`protocol.plans._contexts`).
 
     Actions are no longer than `longest`.
     """
 
-    PARTS: ClassVar[tuple[str, ...]] = ("view", "ledger")
-    BEGUN: ClassVar[tuple[str, ...]] = ("view", "closed")
-    MOVED: ClassVar[tuple[str, ...]] = ("cut", "view", "closed")
-
-    closed: bool
-    """whether the open block has all its members"""
+    head: ContextHead
+    """all that is public, in lists"""
 
     def __init__(
         self,
@@ -84,25 +97,51 @@ class ContextRun(OneBlock):
         longest: float,
         random: Draws,
     ) -> None:
-        self.kernels: Kernels = secure_kernels(policy)
-        self.schedule = policy.schedule.parameters(setting)
-        self.release = policy.release.parameters(setting)
-        self.rule = policy.rule.parameters(setting)
-        self.arms, self.dimension, self.horizon = setting.arms, setting.dimension, setting.horizon
+        release, rule = served_release(policy), policy.rule.parameters(setting)
+        self.steps, self.needs = secure_steps(policy), release.needs
+        assert setting.horizon is not None
+        self.design = ContextDesign(
+            policy.schedule.parameters(setting), policy.release.parameters(setting), rule,
+            setting.arms, setting.dimension, setting.horizon, 0.0, batch, int(release.each_alone),
+            0.0,
+        )  # fmt: skip
+        self.horizon, self.rule = setting.horizon, rule
         self.grid: Grid = setting.grid
-        self.random, self.noise, self.batch, self.longest = random, None, batch, longest
+        self.random, self.noise, self.longest = random, None, longest
         self.private = policy.release.private_contexts
-        release = served_release(policy)
-        self.alone, self.needs = release.each_alone, release.needs
-        self.view = as_lists(policy.rule.first_view(setting))
+        self.head = ContextHead(as_lists(policy.rule.first_view(setting)), [0] * 6, [NEVER])
         self.ledger = as_lists(policy.release.ledger(setting))
-        self.releases = [0]
-        self.t, self.closed, self.cut, self.answer, self.begun = 0, False, False, None, True
+        self.begun, self.releases = True, [0]
+
+    # --- what is public ---------------------------------------------------------------------------
+
+    @property
+    def view(self) -> Any:
+        """What is released."""
+        return self.head.seen
+
+    @property
+    def waits(self) -> bool:
+        """Whether the block has all its members."""
+        return self.head.at[WAITS] == 1
+
+    @property
+    def is_over(self) -> bool:
+        return self.head.at[OVER] == 1 and not self.waits
+
+    @property
+    def cut(self) -> bool:
+        return self.is_over and self.head.at[MEMBERS] > 0
+
+    @property
+    def key(self) -> str:
+        """The name of the block that is open or waits."""
+        return str(self.head.at[RELEASED] + 1)
 
     def context(self, actions: Features) -> list[float]:
         """The features as a flat list of multiples of the grid's unit, if they are well formed."""
-        d = self.dimension
-        rule = f"be {self.arms} lists of {d} finite features, one per arm"
+        d, arms = self.design.dimension, self.design.arms
+        rule = f"be {arms} lists of {d} finite features, one per arm"
         fix = "pass nested lists or an array; linear.blocks makes one from a unit's features"
         if actions is None:
             raise InvalidArgument("actions", f"{rule}, for a unit without an arm", None, fix)
@@ -110,7 +149,7 @@ class ContextRun(OneBlock):
         each = _lists_of_features(actions)
         if self.private:
             del actions
-        if each is None or [len(features) for features in each] != [d] * self.arms:
+        if each is None or [len(features) for features in each] != [d] * arms:
             del each
             raise InvalidArgument("actions", rule, shown, fix)
         longest = max(math.hypot(*features) for features in each)
@@ -124,90 +163,128 @@ class ContextRun(OneBlock):
         grid = self.grid
         return grid.plain(grid.features(feature for features in each for feature in features))
 
-    def choice(self, context: Context) -> tuple[int, Action | None]:
+    # --- who gets which place, and what becomes of an outcome -------------------------------------
+
+    def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
+        """With a deadline a place is settled when its block is released, for it is private whether
+        a unit has responded; without one that is public, and a response settles it."""
+        block, over = blocks.get(self.key), self.head.at[OVER] == 1
+        answers = {} if block is None or terms.deadline is not None else block.outcomes
+        settled = member is None or member.block != self.key or member.slot in answers
+        return rules.admit(member, not self.waits and not over, settled, over, terms)
+
+    def seated(
+        self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
+        now: float,
+    ) -> tuple[Member, Place | None, Run]:  # fmt: skip
         assert context is not None  # `context` refuses a unit without
-        arm: int = self.kernels.choose(
-            self.rule, self.view, context, self.arms, self.dimension, self.random
-        )
-        start = arm * self.dimension
-        return arm, self.grid.features(context[start : start + self.dimension])
-
-    def joined(self, action: Action | None, slot: int) -> Self:
-        fits = isinstance(action, list) and len(action) == self.dimension
-        if not fits or not all(type(feature) is int for feature in action or ()):
-            raise DamagedFile("an assignment since the last release lacks its features")
-        assert action is not None
+        d = self.design.dimension
+        arm: int = self.steps.turn(self.design, self.head, context, self.random)
+        if self.waits:
+            return Member(arm), None, self
         run = self.copy()
-        features = self.grid.plain(action)
-        due = self.kernels.follow(self.schedule, run.view, features, 0, self.dimension)
-        run.closed = slot + 1 >= self.batch if self.alone else due
-        if not run.closed and self.horizon is not None and self.t + slot + 1 >= self.horizon:
-            run.closed = run.cut = True
-        return run
+        slot: int = self.steps.seat(run.design, run.head, context, arm, now)
+        action = self.grid.features(context[arm * d : (arm + 1) * d])
+        due = rules.closes(terms, now) if run.waits else None
+        used = 1 if member is None else member.used + 1
+        place = Place(unit, arm, due, action, run.private)
+        return Member(arm, used, self.key, slot), place, run
 
-    def is_full(self, filled: int) -> bool:
-        return self.closed
+    def accept(
+        self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
+    ) -> Effect:
+        block = blocks.get(member.block)
+        if block is None or self.cut:
+            return "dropped"
+        due = None if terms.deadline is None else block.due
+        return rules.accept(member, due, terms, block.outcomes, value, now)
+
+    def standing(self, blocks: Blocks, terms: Terms, failure: str) -> Standing:
+        status = "collecting" if self.begun else "stuck"
+        if self.begun and (self.waits or self.is_over):
+            status = "finished" if self.is_over else "settling"
+        block, at = blocks.get(self.key), self.head.at
+        return Standing(status, at[TAKEN], None if block is None else block.due, at[MEMBERS])
+
+    # --- what is released -------------------------------------------------------------------------
+
+    def next_due(self, blocks: Blocks, terms: Terms, now: float) -> Due | None:
+        block = blocks.get(self.key)
+        if not self.waits or block is None:
+            return None
+        due = rules.due_at(len(block.places), block.outcomes, block.due, terms, now)
+        return None if due is None or now < due else Due(self.key, now)
 
     def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
-        kernels, d = self.kernels, self.dimension
-        for action, outcome in zip(actions, outcomes, strict=True):
-            kernels.collect(self.release, self.ledger, action, 0, outcome, d)
-            if self.alone:  # every member is a leaf
-                self._hide()
-        if not self.alone:
-            self._hide()
-        self.releases[0] += 1
-        self.t += len(outcomes)
-        self.closed, self.begun = True, False
-
-    def _hide(self) -> None:
-        """One release, whose noise is drawn before it in one window."""
-        d = self.dimension
-        prepare(self.needs(self.release, self.ledger, d))
-        self.kernels.publish(self.release, self.ledger, self.view, d, self.noise)
+        """Release the block, with all its noise from one window. Nothing else looks at outcomes."""
+        design, members = self.design, len(outcomes)
+        none: Any = [0] * (design.alone * members)
+        vault = ContextVault(self.ledger, none * design.dimension, none)
+        for slot, (action, outcome) in enumerate(zip(actions, outcomes, strict=True)):
+            self.steps.answer(design, vault, slot, action, 0, outcome)
+        times = members if design.alone else 1
+        prepare(self.needs(design.release, self.ledger, design.dimension) * times)
+        self.steps.release(design, self.head, vault, self.noise)
+        self.begun, self.releases = False, [self.head.at[RELEASED]]
 
     def begin(self) -> None:
-        self.kernels.update(self.rule, self.view, self.dimension)
-        self.closed = self.cut = self.horizon is not None and self.t >= self.horizon
+        self.steps.update(self.rule, self.head.seen, self.design.dimension)
         self.begun = True
 
-    def abandon(self, filled: int) -> None:
-        self.t += filled
-
-    def public(self) -> dict[str, object]:
-        return super().public() | {"closed": self.closed}
-
-    def _restore(self, data: Json) -> None:
-        super()._restore(data)
-        closed = data.get("closed")
-        if type(closed) is not bool:
-            raise DamagedFile("the state of the run has no open block")
-        self.closed = closed
+    def abandon(self) -> None:
+        self.head.at[MEMBERS] = 0
 
     def estimates(self, actions: Features) -> list[tuple[float, float]]:
         """For every arm the estimated mean outcome, and how far the truth may be from it."""
-        context, view, d = self.context(actions), self.view, self.dimension
+        context, view, d = self.context(actions), self.view, self.design.dimension
         return [
             (
                 dot(context, arm * d, view.estimate, d),
                 view.width[0] * math.sqrt(max(squared_norm(context, arm * d, view.inverse, d), 0)),
             )
-            for arm in range(self.arms)
+            for arm in range(self.design.arms)
         ]
+
+    # --- as JSON, and back ------------------------------------------------------------------------
+
+    def copy(self) -> Self:
+        other, head = super().copy(), self.head
+        other.head = ContextHead(head.seen.copy(), list(head.at), list(head.when))
+        return other
+
+    def public(self) -> dict[str, object]:
+        head = self.head
+        return {"begun": self.begun, "at": list(head.at), "view": head.seen.to_dict()}
+
+    def moved(self) -> dict[str, object]:
+        public = self.public()
+        return {name: public[name] for name in ("at", "view")}
+
+    def _restore(self, data: Json) -> None:
+        view = restored("view", self.head.seen, data)
+        ledger = restored("ledger", self.ledger, data)
+        at, begun = data.get("at"), data.get("begun")
+        if type(at) is not list or len(at) != len(self.head.at) or type(begun) is not bool:
+            raise DamagedFile("the state of the run has no open block")
+        if not all(type(value) is int and value >= 0 for value in at):
+            raise DamagedFile("the state of the run has no open block")
+        self.head, self.ledger = ContextHead(view, list(at), [NEVER]), ledger
+        self.begun, self.releases = begun, [at[RELEASED]]
 
 
 @lru_cache(maxsize=64)
-def secure_kernels(policy: LinearPolicy) -> Kernels:
-    """A row's functions, interpreted, with secure noise."""
+def secure_steps(policy: LinearPolicy) -> Steps:
+    """The steps of a policy, interpreted, with secure noise."""
     assert isinstance(policy, RoundPolicy)  # the others are refused before
     release, rule = policy.release, policy.rule
-    return Kernels(
-        rule.choose,
-        policy.schedule.follow,
-        release.kernel(release.collect, SECURE).interpreted(),
-        release.kernel(release.publish, SECURE).interpreted(),
-        rule.update,
-    )
+    filled: dict[str, Any] = {
+        "choose": rule.choose, "follow": policy.schedule.follow,
+        "collect": release.kernel(release.collect, SECURE),
+        "publish": release.kernel(release.publish, SECURE), "update": rule.update,
+    }  # fmt: skip
+    steps = (turn_by_context, seat_by_context, answer_by_context, release_by_context)
+    turn, seat, answer, release_it = (Kernel(step, **filled).interpreted() for step in steps)
+    return Steps(turn, seat, answer, release_it, rule.update)
 
 
 def serves(policy: LinearPolicy) -> bool:

@@ -175,7 +175,7 @@ class Curator:
         self._note_seen()
         self._note("planned", policy=str(self.policy), guarantee=str(self.guarantee))
         store.people.supply(self._care.stock)
-        store.create(self._document(self._run), len(self._arms), self._run.FIRST)
+        store.create(self._document(self._run), len(self._arms), None)
         self._own(store)
         self._check_worker()
 
@@ -301,7 +301,7 @@ class Curator:
             self._refuse_newcomers()
         self._failure = ""
         self._stale = True  # until the store and the run agree again
-        if run.cut and run.gives_up(place) and self._releases_here:
+        if run.cut and self._releases_here:
             with self._store.together():
                 self._store.assign(unit, entry, place, run.moved)
                 if self._care.kits:
@@ -906,9 +906,7 @@ class Curator:
                 self._stale = True
                 public = None if self._terms.deadline is None else seen.at
                 self._store.people.note({"what": "release", "at": public, "block": due.key})
-                self._store.release(
-                    due.key, {**fixed, "protocol": run.to_dict()}, run.next_block(due.key)
-                )
+                self._store.release(due.key, {**fixed, "protocol": run.to_dict()}, None)
                 self._run, self._fixed = run, fixed
                 self._stale, self._drawing = False, None
             except BaseException as error:
@@ -928,29 +926,22 @@ class Curator:
             return
         run.forget()
         self._stale = True
-        key = run.noted_in(self._store.blocks)
-        if key is None:
-            self._store.release(None, self._document(run), None)
-        else:
-            self._store.begin(key, run.opening())
+        self._store.release(None, self._document(run), None)
         self._run, self._failure, self._stale = run, "", False
 
     def _cut_off(self) -> str | None:
         """A block that somebody else has filled, who does not erase what is cut off."""
         if not self._run.cut:
             return None
-        for key, block in self._store.blocks.items():
-            if len(block.places) and self._run.gives_up(block.places[-1]):
-                return key
-        return None
+        return next(iter(self._store.blocks), None)
 
     def _abandon(self, run: Run, key: str) -> None:
         """Erase what is known of a block of which it turns out that the horizon cuts it off."""
         run = run.copy()
-        run.abandon(len(self._store.blocks[key].places))
+        run.abandon()
         run.forget()
         self._stale = True
-        self._store.release(key, self._document(run), run.next_block(key))
+        self._store.release(key, self._document(run), None)
 
     # --- decisions of others, stored like releases ------------------------------------------------
 

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 PARTICIPANTS = 14
 DEADLINE = 3.0
 RISK = 0.1
-PRIVATE = frozenset({"ledger", "noise", "random", "kernels", "tape", "steps", "design"})
+PRIVATE = frozenset({"ledger", "noise", "random", "tape", "steps", "design"})
 """What a run holds and shows nobody."""
 Outcome = float | None
 
@@ -159,7 +159,7 @@ class Life(NamedTuple):
 def open_arms(trial: Trial) -> list[int]:
     """Arms that have somebody in their open block: what is changed then cuts a block."""
     run = trial._run
-    return run.open_arms if isinstance(run, StreamRun) else [0]
+    return run.open_arms if isinstance(run, StreamRun) and run.CHANGES else [0]
 
 
 def _drop(trial: Trial) -> None:

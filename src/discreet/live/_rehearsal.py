@@ -35,7 +35,7 @@ from ..policies import Policy
 from ..policies._policy import BasePolicy, served
 from ..privacy._guarantees import Guarantee
 from ..privacy._source import SIMULATED
-from ._finite_run import FiniteRun
+from ._rounds import Rounds
 from ._rows import row_from_dict, row_to_dict
 from ._terms import UNSAID
 from ._verdicts import as_policy, is_test
@@ -128,8 +128,8 @@ class Rehearsal:
                     name, "come with arrivals", value, "say how many participants come a day"
                 )
         setting = self.policy.setting(len(self._arms), check_horizon(horizon), SIMULATED)
-        self._run = FiniteRun(self.policy, setting, self._rng, self._rng)
-        self._respond = self._run.kernels.respond
+        self._run = Rounds(self.policy, setting, self._rng)
+        self._respond = self._run.respond
         self._low, self._high = self.policy.bounds or (-float_info.max, float_info.max)
         self._open()
 
@@ -269,8 +269,7 @@ class Rehearsal:
             self._total += reward
             return
         run = self._run
-        run.publish((), float(self._total + reward))
-        run.begin()
+        run.close(float(self._total + reward))
         self._total = 0.0
         self._left = rounds = run.rounds
         self._label = self._arms[run.arm] if rounds else None
@@ -303,8 +302,7 @@ class Rehearsal:
         self._total = total
         self._left -= len(values)
         if not self._left:
-            self._run.publish((), float(total))
-            self._run.begin()
+            self._run.close(float(total))
             self._open()
 
     @property

@@ -16,8 +16,8 @@ from ..linear._rules import Optimism
 from ..policies import Policy
 from ..privacy._guarantees import Definition, Guarantee
 from . import _course as course
+from ._batches import BatchRun
 from ._epochs import EpochRun
-from ._finite_run import ArmRun, FiniteRun
 from ._looks import LookRun
 from ._pairs import PairRun
 from ._stream_run import StreamRun
@@ -77,14 +77,14 @@ class Shown(NamedTuple):
     """what was planned, in words"""
 
 
-def report_of(shown: Shown, run: ArmRun | ContextRun) -> Report:
+def report_of(shown: Shown, run: StreamRun | ContextRun) -> Report:
     """The state of a trial, ready for JSON; means in the units of the outcomes."""
-    if isinstance(run, StreamRun):
+    if isinstance(run, BatchRun):
+        special = batch_entries(shown, run)
+    elif isinstance(run, StreamRun):
         special = stream_entries(shown, run)
-    elif isinstance(run, FiniteRun):
-        special = finite_entries(shown, run)
     else:
-        special = linear_entries(shown, run)  # type: ignore[arg-type]
+        special = linear_entries(shown, run)
     return {
         "policy": str(shown.policy),
         "settings": shown.settings or {},
@@ -103,23 +103,20 @@ def report_of(shown: Shown, run: ArmRun | ContextRun) -> Report:
     }
 
 
-def finite_entries(shown: Shown, run: FiniteRun) -> Report:
-    """What is known of every arm."""
-    standing = shown.standing
-    played = list(run.view.pulls)
-    played[run.arm] += standing.filled
+def batch_entries(shown: Shown, run: BatchRun) -> Report:
+    """What is known of every arm, and of the batch."""
     return {
-        **arm_entries(shown, run, played),
+        **arm_entries(shown, run, run.used),
         "batch": {
             "arm": shown.arms[run.arm],
-            "size": None if run.cut else run.rounds,
-            "filled": standing.filled,
-            "due": standing.due,
+            "size": None if run.is_cut_off else run.rounds,
+            "filled": shown.standing.filled,
+            "due": shown.standing.due,
         },
     }
 
 
-def arm_entries(shown: Shown, run: ArmRun, played: list[int]) -> Report:
+def arm_entries(shown: Shown, run: StreamRun, played: list[int]) -> Report:
     """Counts, means and intervals; `played` are the places of every arm."""
     view, arms, record = run.view, shown.arms, shown.record
     found = None if record is None else intervals(record)

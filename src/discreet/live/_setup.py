@@ -16,8 +16,8 @@ from ..policies._view import Setting
 from ..policies.releases._pairs import pair_scale_of
 from ..privacy._guarantees import Guarantee
 from ..privacy._source import RESOLUTION, SECURE, Source
+from ._batches import BatchRun
 from ._epochs import EpochRun, longest_epoch
-from ._finite_run import ArmRun, FiniteRun
 from ._looks import LookRun
 from ._pairs import PairRun
 from ._randomness import SystemRandomness
@@ -90,7 +90,7 @@ class Plan(NamedTuple):
 
     def record(self, run: Run, arms: Sequence[Name]) -> Record | None:
         """What was released so far, for inference; None where there is no mean of an arm."""
-        if not isinstance(run, ArmRun):
+        if not isinstance(run, StreamRun):
             return None
         return run.record(
             arms, self.outcome_range, self.settings["intervals"], self.settings["binary"]
@@ -98,7 +98,7 @@ class Plan(NamedTuple):
 
     def estimates(self, run: Run, actions: Features) -> list[tuple[float, float]]:
         """Mean and width of every arm."""
-        if isinstance(run, ArmRun):
+        if isinstance(run, StreamRun):
             raise _no_contexts("actions", self.policy)
         contextual: ContextRun = run  # type: ignore[assignment]
         return contextual.estimates(actions)
@@ -163,10 +163,10 @@ def finite_plan(
     if unverified:
         settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
-    run: ArmRun
+    run: StreamRun
     kind = kind_of_streams(streams, row, setting, window, shares, trend)
     if estimate and not _estimates(kind, row, setting):
-        why = kind.NO_ESTIMATE if kind else "a single batch releases a sum without a count"
+        why = (kind or BatchRun).NO_ESTIMATE
         fix = f"use missing={low:g} if a missing outcome is a failure"
         if not binary:
             fix += f", or missing={0.5 * (low + high):g}, which is off by half of the range at most"
@@ -204,7 +204,7 @@ def finite_plan(
 
         grown = with_arms
     else:
-        run = FiniteRun(row, setting, drawn.random, drawn.noise)
+        run = BatchRun(row, setting, drawn.random, drawn.noise, 1, ())
     if sources is None:
         check_noise(row, run.largest_scale(row, setting))
 

@@ -47,9 +47,9 @@ from ..protocol._state import ANSWER, LATEST, LEFT, LOOKED, NEVER, OVER, SOON, T
 from ..protocol._steps import first_due
 from . import _rules as rules
 from ._course import longer
-from ._finite_run import ArmRun, linked_kernels
 from ._lists import as_lists as ledger_lists
-from ._lists import is_like, is_number, restored
+from ._lists import copied_history, is_like, is_number, restored
+from ._recorded import Recorded
 from ._rules import Admission, Effect, Member, Place, Terms
 from ._run import Blocks, Due, Run, Standing
 from ._streams import arm_of, key_of
@@ -83,6 +83,7 @@ class RuleFailed(Exception):
 class Steps(NamedTuple):
     """Steps of the protocol with the functions of a policy, interpreted."""
 
+    plan: Function
     turn: Function
     seat: Function
     release: Function
@@ -117,17 +118,24 @@ def steps_of(policy: Policy, terms: Playing, source: Source) -> Steps:
     return Steps(*(Kernel(linked[name], **filled).interpreted() for name in Steps._fields))
 
 
-class StreamRun(ArmRun):
+@lru_cache(maxsize=256)
+def device_of(policy: Policy, source: Source) -> Function | None:
+    """What local releases make of one reward; None where a curator is trusted."""
+    respond = policy.release.respond_kernel(source)
+    return None if respond is None else respond.interpreted()
+
+
+class StreamRun(Recorded, Run):
     """A run of a finite-armed policy whose blocks fill and wait side by side: by its index."""
 
     PLAN: ClassVar[str] = "index"
     """who gets which place: a key of `discreet.protocol.PLANS`"""
+    CUTS: ClassVar[bool] = False
+    """whether a block that the horizon cuts off is never released"""
+    CHANGES: ClassVar[bool] = True
+    """whether arms may be dropped and added, and the trial ended, by the user"""
     ESTIMATES: ClassVar[bool] = False
     """whether missing outcomes are estimated"""
-    PARTS: ClassVar[tuple[str, ...]] = ("ledger",)
-    BEGUN: ClassVar[tuple[str, ...]] = ("head",)
-    MOVED: ClassVar[tuple[str, ...]] = ("head",)
-    FIRST: ClassVar[str | None] = None
     NO_NEWCOMERS: ClassVar[str] = ""
     """why no arm can be added; empty if one can"""
     FEWEST: ClassVar[int] = 1
@@ -135,6 +143,10 @@ class StreamRun(ArmRun):
     NO_ESTIMATE: ClassVar[str] = "it does not release sums of blocks with Laplace or Gaussian noise"
     """why missing outcomes cannot be estimated, where they cannot"""
 
+    device: Function | None
+    """what local releases make of one reward; None where a curator is trusted"""
+    release: Any
+    """the parameters of the release"""
     random: Randomness
     head: Head
     """all that is public, in lists"""
@@ -150,19 +162,20 @@ class StreamRun(ArmRun):
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
         window: int, shares: Sequence[float],
     ) -> None:  # fmt: skip
-        self.kernels = linked_kernels(policy, setting.source)
+        self.device = device_of(policy, setting.source)
         self.random, self.noise, self.horizon = random, noise, setting.horizon
         self.window, self.shares, self.setting = window, tuple(shares), setting
         self.ledger = ledger_lists(policy.release.ledger(setting))
         self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
-        self.arm, self.begun, self.cut, self.private, self.lazy = 0, True, False, False, False
+        self.arm, self.begun, self.private = 0, True, False
         self.plan_as(policy, setting)
 
     def plan_as(self, policy: Policy, first: Setting) -> None:
         """Play by what was fixed for the arms of the beginning, whatever was added since."""
         terms = Playing(
-            self.PLAN, self.window, self.shares, estimate=self.ESTIMATES, longest=self.window
-        )
+            self.PLAN, self.window, self.shares, estimate=self.ESTIMATES, longest=self.window,
+            cuts=self.CUTS,
+        )  # fmt: skip
         started = begin(policy, self.setting, terms, DEPTH, epochs=1, first=first)
         self.design, self.head = as_lists(started.design), as_lists(started.head)
         self.steps = steps_of(policy, terms, self.setting.source)
@@ -182,12 +195,7 @@ class StreamRun(ArmRun):
         return self.head.memory
 
     @property
-    def t(self) -> int:  # type: ignore[override]
-        """Places in released blocks."""
-        return sum(self.head.pulls)
-
-    @property
-    def answer(self) -> int | None:  # type: ignore[override]
+    def answer(self) -> int | None:
         """The recommended arm, once there is one."""
         return None if self.head.at[ANSWER] < 0 else self.head.at[ANSWER]
 
@@ -254,7 +262,20 @@ class StreamRun(ArmRun):
 
     def completed(self, block: Any, default: int | None) -> Outcomes:
         """The sum of a block's outcomes, and how many they are: missing ones count as declared."""
-        return super().completed(block, default), len(block.places)
+        return sum(super().completed(block, default)), len(block.places)
+
+    @property
+    def is_local(self) -> bool:
+        return self.device is not None
+
+    def respond(self, reward: int) -> int:
+        assert self.device is not None
+        response: int = self.device(self.release, reward, self.noise)
+        return response
+
+    def largest_scale(self, policy: Policy, setting: Setting) -> float:
+        """The largest scale, in steps, that noise can have up to the horizon."""
+        return policy.release.largest_scale(setting)
 
     def miss(self) -> None:
         """A release comes although the rule has not looked at the one before."""
@@ -266,7 +287,7 @@ class StreamRun(ArmRun):
     def enter(self, arm: int, before: object) -> None:
         """A whole block enters the record. One that was cut off before its mark does not: its size
         may depend on releases, and intervals count on sizes that do not."""
-        self._note(arm)
+        self.note(arm)
 
     def begin(self) -> None:
         """What comes of the last release: dropped arms, the verdict, the length of open blocks."""
@@ -309,15 +330,9 @@ class StreamRun(ArmRun):
         due: float = self.steps.due_of(self.design, self.head._replace(released=ahead), arm)
         return None if due == NEVER else due + terms.deadline
 
-    def next_block(self, key: str) -> str | None:
-        return None
-
     def course_after(self, course: object, due: Due) -> Course | None:
         arm, head = self.arm, self.head
         return longer(course, due.at, arm, head.size[arm], head.value[arm], tuple(head.places))
-
-    def noted_in(self, blocks: Blocks) -> str | None:
-        return None
 
     # --- who gets which place, and what becomes of an outcome -------------------------------------
 
@@ -325,12 +340,24 @@ class StreamRun(ArmRun):
         # a block that was thrown away: the end was asked for, and perhaps a crash cut that short
         over = self.has_ended or any(self.head.erased)
         settled = member is None or _is_settled(member, blocks, terms, now)
-        return rules.admit(member, not over, settled, over, terms)
+        return rules.admit(member, not over and not self.waits, settled, over, terms)
+
+    @property
+    def waits(self) -> bool:
+        """Whether nobody gets a place before the next release."""
+        return False
+
+    @property
+    def visited(self) -> int:
+        """The arm of whoever comes then."""
+        raise NotImplementedError
 
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
+        if self.waits:
+            return Member(self.visited), None, self
         run = self._stepped()
         head, before = run.head, self.head.at[TAKEN]
         try:
@@ -385,7 +412,8 @@ class StreamRun(ArmRun):
 
     def copy(self) -> Self:
         other = super().copy()
-        other.head = copied(self.head)
+        other.releases = self.releases.copy()
+        other.head, other.history = copied(self.head), copied_history(self.history)
         return other
 
     def dropped(self, arm: int) -> Self:
@@ -493,9 +521,6 @@ class StreamRun(ArmRun):
         """What a place changes."""
         return {"head": head_to_dict(self.head)}
 
-    def opening(self) -> dict[str, object]:
-        return {name: self.public()[name] for name in ("begun", *self.BEGUN)}
-
     def _restore(self, data: Json) -> None:
         ledger = restored("ledger", self.ledger, data)
         releases, begun = data.get("releases"), data.get("begun")
@@ -503,7 +528,7 @@ class StreamRun(ArmRun):
             raise DamagedFile("the state of the run lacks its counts of releases")
         if type(begun) is not bool:
             raise DamagedFile("the state of the run does not say whether its rule has looked")
-        self._restore_record(data)
+        self.restore_record(data)
         self.ledger, self.releases, self.begun = ledger, releases.copy(), begun
         self.design, self.head = head_from_dict(data.get("head"), self.design, self.head)
         self.steps.hasten(self.design, self.head)

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from .._checks import Name
 from ..protocol._state import LEFT
-from ._rules import Admission, Member, Place, Terms
 from ._stream_run import StreamRun
 
 if TYPE_CHECKING:
-    from ._run import Blocks, Context, Run
+    pass
 
 CONTROL = 1
 
@@ -41,17 +39,9 @@ class TestedEpochRun(StreamRun):
         planned = head.at[LEFT] > 0 or self.has_ended
         return not planned and head.block[0] - self.rule.lag > self.looked
 
-    def admit(self, member: Member | None, blocks: Blocks, terms: Terms, now: float) -> Admission:
-        found = super().admit(member, blocks, terms, now)
-        return "visitor" if found == "place" and self.waits else found
-
-    def seated(
-        self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
-        now: float,
-    ) -> tuple[Member, Place | None, Run]:  # fmt: skip
-        if self.waits:
-            return Member(CONTROL), None, self
-        return super().seated(unit, member, context, blocks, terms, now)
+    @property
+    def visited(self) -> int:
+        return CONTROL
 
     @property
     def cells(self) -> list[tuple[int, int, float, float]]:

@@ -292,7 +292,7 @@ class Trial(Curator):
         self._settle()
         self._check_releases()
         run = self._run
-        if not isinstance(run, StreamRun):
+        if not isinstance(run, StreamRun) or not run.CHANGES:
             raise TrialError(
                 f"{what}() is for trials in streams; this one plays single batches, with an end "
                 "that its horizon or its rule sets"

@@ -93,7 +93,7 @@ def check_weights(run: Run) -> StreamRun:
         assert isinstance(run, StreamRun)
         return run
     why = "its batches take one arm at a time, or features"
-    if isinstance(run, StreamRun):
+    if isinstance(run, StreamRun) and run.CHANGES:
         why = "it compares its arms in balanced blocks, looks or epochs, which shares do not keep"
     raise TrialError(
         "weights are for policies with an index, in streams, such as dp-imed; this trial cannot be "

@@ -5,7 +5,7 @@ The same four calls, on a head and a vault of their own:
     turn(design, head, features, rng) -> arm            by the current estimate, and own features
     seat(design, head, features, arm, now) -> slot      the place in the open block; -1 for none
     answer(design, vault, slot, features, arm, value)   the one line that is handed an outcome
-    settle(design, head, vault, now, rng)               release the block that is due
+    settle(design, head, vault, now, rng)               release the block that is due; estimate anew
 
 One block is filled at a time. It ends where the policy's schedule says, on public numbers alone,
 and is due at a moment that is public when it ends. Who comes while it waits is treated by the
@@ -48,6 +48,7 @@ class ContextDesign(NamedTuple):
     schedule: Any
     release: Any
     rule: Any
+    arms: int
     dimension: int
     horizon: int
     deadline: float
@@ -60,12 +61,10 @@ class ContextDesign(NamedTuple):
 
 
 class ContextHead(NamedTuple):
-    """Public."""
+    """Public. How many got which arm is not here: with private contexts it is not."""
 
     seen: Any
     """what was released: the estimate θ~, the matrix V behind it, its width"""
-    places: Integers
-    """by arm"""
     at: Integers
     when: Floats
     """when the block is due"""
@@ -82,9 +81,8 @@ class ContextVault(NamedTuple):
 
 def turn_by_context(design: ContextDesign, head: ContextHead, features: Floats, rng: Any) -> int:
     """The arm of the rule, on the current estimate and the features of all arms, flat."""
-    arms = len(head.places)
-    arm: int = choose(design.rule, head.seen, features, arms, design.dimension, rng)
-    if arm < 0 or arm >= arms:  # compiled code would write elsewhere
+    arm: int = choose(design.rule, head.seen, features, design.arms, design.dimension, rng)
+    if arm < 0 or arm >= design.arms:  # compiled code would write elsewhere
         raise IndexError("a rule names an arm that is there")
     return arm
 
@@ -94,7 +92,6 @@ def seat_by_context(
 ) -> int:
     """The number of the place in the open block; -1 while a block waits."""
     slot = -1
-    head.places[arm] += 1
     head.at[TAKEN] += 1
     if head.at[WAITS] == 0:
         slot = head.at[MEMBERS]
@@ -122,12 +119,10 @@ def answer_by_context(
     vault.outcomes[slot] = value
 
 
-def settle_by_context(
-    design: ContextDesign, head: ContextHead, vault: ContextVault, now: float, rng: Any
+def release_by_context(
+    design: ContextDesign, head: ContextHead, vault: ContextVault, rng: Any
 ) -> None:
-    """Release the block if it is due, erase its outcomes, and estimate anew."""
-    if head.at[WAITS] == 0 or head.when[0] > now:
-        return
+    """Release the block that waits, and erase its outcomes."""
     d, members = design.dimension, head.at[MEMBERS]
     if design.alone == 1:
         for slot in range(members):
@@ -142,7 +137,15 @@ def settle_by_context(
     head.at[RELEASED] += 1
     head.at[USED] += members
     head.at[WAITS], head.at[MEMBERS], head.when[0] = 0, 0, NEVER
-    update(design.rule, head.seen, d)
+
+
+def settle_by_context(
+    design: ContextDesign, head: ContextHead, vault: ContextVault, now: float, rng: Any
+) -> None:
+    """Release the block if it is due, and hand the release to the rule."""
+    if head.at[WAITS] == 1 and head.when[0] <= now:
+        release_by_context(design, head, vault, rng)
+        update(design.rule, head.seen, design.dimension)
 
 
 CONTEXTS: dict[str, Function] = {

@@ -69,6 +69,8 @@ class ContextTrack(NamedTuple):
     """regret so far"""
     at: Integers
     """points of the grid that are over"""
+    places: Integers
+    """by arm"""
 
 
 def play_contexts(
@@ -76,7 +78,7 @@ def play_contexts(
     vault: ContextVault, track: ContextTrack, rng: Generator,
 ) -> int:  # fmt: skip
     """Until the horizon; what waits then is released. It stops for a while after many places."""
-    d, arms, many = design.dimension, len(head.places), 100_000
+    d, arms, many = design.dimension, design.arms, 100_000
     while head.at[OVER] == 0:
         if not arrives(world, head, rng):
             settle_by_context(design, head, vault, head.when[0], rng)
@@ -93,6 +95,7 @@ def play_contexts(
         for other in range(arms):
             best = max(best, product(truth.features, other * d, truth.theta, d))
         slot = seat_by_context(design, head, truth.features, arm, now)
+        track.places[arm] += 1
         if slot >= 0:
             value = replies(world, truth, design, arm, mean, rng)
             answer_by_context(design, vault, slot, truth.features, arm, value)
@@ -101,7 +104,7 @@ def play_contexts(
         if point < len(track.grid) and track.grid[point] == head.at[TAKEN]:
             track.regret[point] = track.lost[0]
             for other in range(arms):
-                track.pulls[point, other] = head.places[other]
+                track.pulls[point, other] = track.places[other]
             track.at[0] = point + 1
     if head.at[WAITS] == 1:
         world.now[0] = max(world.now[0], head.when[0])
