@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 UV := build/uv/bin/uv
 EXPORT := --all-extras --no-emit-project
 
-.PHONY: demo serve-demo schemathesis test check studies audits boundscheck timing crashes mutants storm-sweeps storms benchmark docs lock lowest package clean
+.PHONY: demo serve-demo schemathesis test check studies audits boundscheck timing crashes mutants storm-sweeps storms benchmark docs lock lowest package sbom clean
 
 demo: $(READY)
 	$(BIN)/python -m discreet.demo
@@ -97,6 +97,13 @@ package: $(UV)
 		build/package/bin/discreet compare imed dp-imed --means .75,.5 --epsilon 1 --horizon 1e4 \
 			|| exit 1; \
 	done
+
+# what the pinned environment is made of, for a release, as CycloneDX
+sbom:
+	$(PYTHON) -m venv build/sbom
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check "cyclonedx-bom>=7,<8"
+	mkdir -p dist
+	build/sbom/bin/cyclonedx-py requirements --output-reproducible --of JSON -o dist/discreet.cdx.json constraints.txt
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
