@@ -50,6 +50,12 @@ KIND = "identification"
 COLUMNS = ("run", "stopping_time", "stopped", "recommendation")
 
 
+def lost_in(pulls: Ints, gaps: Floats) -> Floats:
+    """Pseudo-regret of every run, to the last bit the same however many are asked about at once
+    (a product of matrices would not be)."""
+    return np.asarray((pulls * gaps).sum(axis=-1))
+
+
 @dataclass(frozen=True, eq=False)
 class IdentifyResult(Record):
     """The runs of one row; arrays have an entry a run, `pulls` a column an arm.
@@ -112,7 +118,7 @@ class IdentifyResult(Record):
         if self.lost is not None:
             return self.lost
         means = np.array(self.means)
-        return np.asarray(self.pulls @ (means.max() - means))
+        return lost_in(self.pulls, means.max() - means)
 
     @property
     def final_regret(self) -> Floats:

@@ -42,7 +42,7 @@ from ..simulator.calendar._runs import MOST_PARTICIPANTS
 from ._filling import Batches, Ease
 from ._identifier import Identifier
 from ._loop import compiled_loop, fresh_course
-from ._results import IdentifyResult
+from ._results import IdentifyResult, lost_in
 from ._setting import check_risk
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def identify(
     returns the runs that were done: `result.complete` is then False. `record="regret"` keeps no
     pulls, only what they cost.
 
-    With `arrivals` (participants a day) outcomes come late, and arms run side by side: `delay`,
-    `missing`, `default`, `drift`, `window` and `share` say how, as in `discreet.simulate`. The
-    result then counts days as well. `max_samples` is the horizon there.
+    With `arrivals` (participants a day) outcomes come late, and arms are played concurrently:
+    `delay`, `missing`, `default`, `drift`, `window` and `share` say how, as in `discreet.simulate`.
+    The result then counts days as well. `max_samples` is the horizon there.
     """
     asked = risk
     record = check_record(record)
@@ -189,7 +189,7 @@ def prepared(
     if environment.late:
         raise InvalidArgument(
             "environment", f"give rewards at once for {row.name}, which stops by itself",
-            type(environment).__name__, "take the law inside it",
+            type(environment).__name__, "take the environment inside it",
         )  # fmt: skip
     limit = check_samples(max_samples, environment)
     check_environment(row, environment)
@@ -270,7 +270,7 @@ class IdentifyPlayer(Player):
         work.stopped[number] = course.stopped[0] == 1
         work.recommendation[number] = course.answer[0]
         pulls = np.array(self.view.pulls, np.int64)
-        work.lost[number] = pulls @ work.gaps
+        work.lost[number] = lost_in(pulls, work.gaps)
         if work.pulls.shape[-1]:
             work.pulls[number] = pulls
 
