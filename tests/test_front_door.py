@@ -99,7 +99,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "simulate a finite row on a linear problem": (
         lambda: discreet.simulate(FINITE, PROBLEM, **STUDY),
-        r"environment must be a law of rewards for finite arms, got 'a LinearProblem'"
+        r"environment must be an environment with finite arms, got 'a LinearProblem'"
         r".*linear policies",
     ),
     "simulate a linear row on a law": (
@@ -108,11 +108,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "identify on a linear problem": (
         lambda: identify(IDENTIFY, PROBLEM, risk=0.1),  # type: ignore[call-overload]
-        r"environment must be a law of rewards for finite arms, got 'a LinearProblem'",
+        r"environment must be an environment with finite arms, got 'a LinearProblem'",
     ),
     "sweep an identifying row over a linear problem": (
         lambda: discreet.sweep(IDENTIFY, PROBLEM, risk=0.1, runs=1),
-        r"environment must be a law of rewards for finite arms, got 'a LinearProblem'",
+        r"environment must be an environment with finite arms, got 'a LinearProblem'",
     ),
     "compare rows of two kinds": (
         lambda: discreet.compare([FINITE, LINEAR], PROBLEM, **STUDY),

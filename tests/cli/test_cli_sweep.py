@@ -56,7 +56,7 @@ def test_flags_and_files_ask_for_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "table", "part"),
     [
-        ("policies = 3", "", "policies must be names or rows, got 3"),
+        ("policies = 3", "", "policies must be names or policies, got 3"),
         ('executor = "x"', "", "executor must be no setting of a file"),
         ('progress = "x"', "", "progress must be no setting of a file"),
         ("folder = 3", "", "folder must be a folder that can be written"),

@@ -300,7 +300,7 @@ def test_saved_and_loaded_and_drawn(tmp_path: Any) -> None:
         (lambda: Game(Mean(COLUMNS, 9)).play(3), "adversary must be"),  # type: ignore[arg-type]
         (lambda: Game(Mean(COLUMNS, 9)).play(lambda o, t: math.nan, 2), "hold no NaN"),
         (lambda: membership.ScalarProduct("median"), "reference must be"),
-        (lambda: Mean("law", 9), "law must be a law of data"),  # type: ignore[arg-type]
+        (lambda: Mean("law", 9), "law must be a distribution of data"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
 def test_bad_input_is_named(call: Any, message: str) -> None:

@@ -297,7 +297,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "law as means": (
         {"environment": [0.7, 0.5]},
-        r"environment must be a law of rewards for finite arms, got 'a list'; .*Bernoulli",
+        r"environment must be an environment with finite arms, got 'a list'; .*Bernoulli",
     ),
     "unbounded law": (
         {"environment": discreet.Gaussian([0.5, 0.2, 0.1], 1.0)},

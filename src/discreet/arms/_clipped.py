@@ -123,11 +123,11 @@ class Clipped(Environment):
         if known is None and not environment.steady:
             raise InvalidArgument(
                 "environment", "have means that stay, for clipping to change them", environment,
-                "widen the range, or clip its rewards beforehand",
+                "widen the range, or clip its rewards in advance",
             )  # fmt: skip
         if known is None and means is None:
             raise InvalidArgument(
-                "means", "be given: nobody knows those of this environment after clipping", None,
+                "means", "be given: those of this environment are unknown after clipping", None,
                 "pass means=[...], one per arm",
             )  # fmt: skip
         if known is not None and means is not None:

@@ -74,7 +74,7 @@ class TwoPoint(Parametric):
     @classmethod
     def of_means(cls, means: float | Sequence[float]) -> TwoPoint:
         """Even odds of max(0, 2m - 1) and min(1, 2m): the widest such pair inside [0, 1]."""
-        fix = "pass means inside the unit interval"
+        fix = "pass means inside [0, 1]"
         mean = numbers("means", means, low=0.0, high=1.0, fix=fix)
         return cls([max(0.0, 2 * m - 1) for m in mean], [min(1.0, 2 * m) for m in mean])
 

@@ -64,7 +64,7 @@ class Uniform(Parametric):
     @classmethod
     def of_means(cls, means: float | Sequence[float], half_width: float = 0.5) -> Uniform:
         """[m - w, m + w] with the largest w <= half_width that stays inside [0, 1]."""
-        fix = "pass means inside the unit interval"
+        fix = "pass means inside [0, 1]"
         mean = numbers("means", means, low=0.0, high=1.0, fix=fix)
         most = number("half_width", half_width, low=0.0, fix="pass for instance 0.5")
         widths = [min(most, m, 1.0 - m) for m in mean]

@@ -205,7 +205,7 @@ def streams(policy: LinearPolicy, horizon: int | None = None) -> list[LinearRuns
     if not isinstance(policy, RoundPolicy):
         raise InvalidArgument(
             "policy", "release round by round", policy.name,
-            "rows that play in phases are not audited; audit adac-oful, private-linucb, "
+            "policies that play in phases are not audited; audit adac-oful, private-linucb, "
             "private-lints or jdp-linucb",
         )  # fmt: skip
     pairs = PRIVATE if policy.release.private_contexts else PUBLIC

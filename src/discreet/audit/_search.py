@@ -67,7 +67,7 @@ def audit(
                 )  # fmt: skip
         if not isinstance(policy, Policy):
             raise InvalidArgument(
-                "live", f"be left out for the linear row {policy.name}", live,
+                "live", f"be left out for the linear policy {policy.name}", live,
                 "leave it out: lives are those of trials with finite arms",
             )  # fmt: skip
         runs = life_runs(policy, arms, horizon)
@@ -76,7 +76,7 @@ def audit(
         for argument, value in (given | {"arms": arms}).items():
             if value is not None:
                 raise InvalidArgument(
-                    argument, f"be left out for the linear row {policy.name}", value,
+                    argument, f"be left out for the linear policy {policy.name}", value,
                     "its streams are fixed: see discreet.audit.LinearRuns",
                 )  # fmt: skip
         subjects = streams(policy, horizon)
@@ -130,7 +130,7 @@ def _checked(
     count("contributions", contributions, fix="use 1, or the outcomes of one user")
     if contributions > 1 and isinstance(policy, LinearPolicy):
         raise InvalidArgument(
-            "contributions", f"be 1 for the linear row {policy.name}", contributions,
+            "contributions", f"be 1 for the linear policy {policy.name}", contributions,
             "leave it out: its streams differ in one participant",
         )  # fmt: skip
     least = 1 if isinstance(policy, LinearPolicy) else max(arms or 2, contributions)

@@ -228,15 +228,15 @@ def _attack(name: str, options: Effort) -> Audit:
 
 
 def main(
-    seconds: Annotated[float, typer.Option(help="Time for every row.")] = 60.0,
+    seconds: Annotated[float, typer.Option(help="Time for every policy.")] = 60.0,
     output: Annotated[Path | None, typer.Option(help="The page; else standard output.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every audit.")] = 1,
-    confidence: Annotated[float, typer.Option(help="Confidence of every row.")] = 0.9999,
+    confidence: Annotated[float, typer.Option(help="Confidence of every policy.")] = 0.9999,
     only: Annotated[
         list[str] | None, typer.Option(help="A line to attack and replace, by its name.")
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="Processes, each of which attacks a row at a time.", min=1)
+        int, typer.Option(help="Processes, each of which attacks a policy at a time.", min=1)
     ] = 1,
 ) -> None:
     """Audit all private rows and write the page."""

@@ -80,7 +80,7 @@ def command(
     """Find the best arm with a small risk of error, and report how many samples that takes.
 
     The stopping time and the recommendation are covered by the guarantee, like every assignment.
-    With --arrivals outcomes come late, arms run side by side, and days are counted as well.
+    With --arrivals outcomes come late, arms are played concurrently, and days are counted as well.
     """
     from ..identify import EqualBestArms, identifier, identify
 

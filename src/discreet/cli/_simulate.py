@@ -26,6 +26,6 @@ def command(
 
     Rewards have the given means, or come from the data of a real trial. No real
     person takes part, so the noise is fast and can be seeded. With --arrivals outcomes come late,
-    and arms run side by side.
+    and arms are played concurrently.
     """
     run([name], study, late, risk, one=True)

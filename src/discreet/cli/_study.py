@@ -82,7 +82,7 @@ def run(
 def check_late(study: Study) -> None:
     """What has nothing to say where outcomes come late."""
     linear.refuse(
-        {"shuffle": study.shuffle}, "be left out with --arrivals", "arms run side by side"
+        {"shuffle": study.shuffle}, "be left out with --arrivals", "arms are played concurrently"
     )
     linear.refuse(
         {"bounds": study.bounds}, "be left out with --arrivals",

@@ -72,8 +72,11 @@ class Mean(Mechanism):
     def __init__(self, law: Law, n: int, *, noise: float = 0.0, subsample: float = 1.0) -> None:
         if not isinstance(law, Law):
             raise InvalidArgument(
-                "law", "be a law of data", type(law).__name__, "use membership.Bernoulli([0.1])"
-            )
+                "law",
+                "be a distribution of data",
+                type(law).__name__,
+                "use membership.Bernoulli([0.1])",
+            )  # fmt: skip
         self.law = law
         self.n = count("n", n, least=2)
         self.noise = amount("noise", noise, infinite=False, fix="use 0.1, a standard deviation")

@@ -93,7 +93,7 @@ class SecureBatch:
             kind = type(outcome).__name__
             del outcome, value  # an error must not carry it
             raise InvalidArgument(
-                "outcome", "be a number in [0, 1]", Unshown(kind), "scale it beforehand"
+                "outcome", "be a number in [0, 1]", Unshown(kind), "scale it in advance"
             )
         exact = Fraction(value) * self.levels
         whole = exact.numerator // exact.denominator

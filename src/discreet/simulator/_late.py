@@ -164,7 +164,7 @@ def check_late(policy: Policy, environment: Environment) -> None:
     )
     raise InvalidArgument(
         "environment", f"give rewards at once for {policy.name}, {why}", type(environment).__name__,
-        "simulate(..., arrivals=...) runs arms side by side while outcomes are on their way; "
+        "simulate(..., arrivals=...) plays arms concurrently while outcomes are on their way; "
         f"policies you can use: {', '.join(late_rows())}",
     )  # fmt: skip
 

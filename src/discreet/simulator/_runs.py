@@ -161,7 +161,10 @@ def simulate(
     """
     if arrivals is not None and check_flag("shuffle", shuffle):
         raise InvalidArgument(
-            "shuffle", "be False with arrivals", shuffle, "arms run side by side: leave it out"
+            "shuffle",
+            "be False with arrivals",
+            shuffle,
+            "arms are played concurrently: leave it out",
         )
     return compare(
         [policy],
@@ -264,7 +267,7 @@ def compare(
         assert asked_for is not None
         if shuffle:
             raise InvalidArgument(
-                "shuffle", "be left out with arrivals", shuffle, "arms run side by side"
+                "shuffle", "be left out with arrivals", shuffle, "arms are played concurrently"
             )
         check_kept(record)
         size = Asked(horizon, runs, seed, threads, points, progress)
@@ -364,7 +367,8 @@ def listed(policies: Iterable[P]) -> list[P]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgument(
             "policies", "be a list of policies", policies,
-            "put it into a list: compare([policy], law, ...), or use simulate(policy, law, ...)",
+            "put it into a list: compare([policy], environment, ...), or use simulate(policy, "
+            "environment, ...)",
         )  # fmt: skip
     found = list(policies)
     if not found:
@@ -384,7 +388,7 @@ def check_horizon(horizon: object, environment: Place) -> int:
         raise InvalidArgument("horizon", "be at most 1e15", whole, "shorten the study")
     if environment.limit is not None and whole > environment.limit:
         raise InvalidArgument(
-            "horizon", f"be at most {environment.limit}, all that the law can serve", whole,
+            "horizon", f"be at most {environment.limit}, all that the environment can serve", whole,
             "shorten the study, or resample instead of replaying",
         )  # fmt: skip
     return whole
@@ -394,7 +398,7 @@ def check_is_environment(environment: object) -> Environment:
     """A law, and no linear problem."""
     if not isinstance(environment, Environment):
         raise InvalidArgument(
-            "environment", "be a law of rewards for finite arms", f"a {type(environment).__name__}",
+            "environment", "be an environment with finite arms", f"a {type(environment).__name__}",
             "build it: discreet.Bernoulli([0.7, 0.5]); linear problems take linear policies",
         )  # fmt: skip
     return environment
@@ -414,7 +418,7 @@ def check_environment(policy: Policy | OwnPolicy, environment: Environment) -> N
         got = "unbounded rewards" if have is None else f"rewards in [{have[0]:g}, {have[1]:g}]"
         raise InvalidArgument(
             "environment", f"keep rewards in [{need[0]:g}, {need[1]:g}] for {policy.name}", got,
-            f"wrap it: discreet.Clipped(law); or take one for any rewards: {any_rewards()}",
+            f"wrap it: discreet.Clipped(environment); or take one for any rewards: {any_rewards()}",
         )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def simulate_strata(
     if not isinstance(environments, Mapping):
         raise InvalidArgument(
             "environments",
-            "have a law for every stratum",
+            "have an environment for every stratum",
             environments,
             'use {"men": ..., "women": ...}',
         )

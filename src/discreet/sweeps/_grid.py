@@ -79,14 +79,16 @@ def labelled(problems: Problems) -> dict[str, Problem]:
             for place, (name, problem) in enumerate(zip(names, several, strict=True))
         }
     if not found:
-        raise InvalidArgument("problems", "name at least one problem", problems, "add a law")
+        raise InvalidArgument(
+            "problems", "name at least one problem", problems, "add an environment"
+        )
     return found
 
 
 def _called(problem: Problem) -> str:
     if not hasattr(problem, "arms") or not hasattr(problem, "to_dict"):
         raise InvalidArgument(
-            "problems", "be laws of rewards or linear problems", problem,
+            "problems", "be environments or linear problems", problem,
             "for example discreet.Bernoulli([0.7, 0.5])",
         )  # fmt: skip
     return problem_of(problem.to_dict(), problem.means)
@@ -115,7 +117,7 @@ def built(
             mine = own(row)
             if mine is None or (isinstance(row, type) and not is_agent(row)):
                 raise InvalidArgument(
-                    "policies", "be names or rows", row,
+                    "policies", "be names or policies", row,
                     "name a policy, or give an object with select() and update()",
                 )  # fmt: skip
             rows.append(mine)
@@ -178,7 +180,7 @@ def cells_of(
                 given, rule, value = "risk", "be left out", list(risks)
             raise InvalidArgument(
                 given, f"{rule} for {row.name}, which runs to a horizon", value,
-                "name identifying rows, or use horizon=[1e6]",
+                "name identifying policies, or use horizon=[1e6]",
             )  # fmt: skip
         fitting: Any = row
         if isinstance(problem, LinearProblem) or row.kind == "linear":
@@ -217,7 +219,7 @@ def late_cells(
     """The cells of a sweep on a calendar: a row that identifies has a horizon there, too."""
     if risks != (None,) and not any(row.kind == "identify" for row in rows):
         raise InvalidArgument(
-            "risk", "be left out where no row stops with an answer", list(risks), "leave it out"
+            "risk", "be left out where no policy stops with an answer", list(risks), "leave it out"
         )
     cells: list[Cell] = []
     for row, (name, problem) in itertools.product(rows, problems.items()):
@@ -260,5 +262,5 @@ def _check_linear(row: BasePolicy[Never], problem: Problem) -> None:
         return
     raise InvalidArgument(
         "problems", f"suit {row.name}, which is {WORDS[row.kind]}", type(problem).__name__,
-        "linear rows need a LinearProblem, the others a law such as discreet.Bernoulli",
+        "linear policies need a LinearProblem, the others an environment, as discreet.Bernoulli",
     )  # fmt: skip

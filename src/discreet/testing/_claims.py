@@ -27,7 +27,7 @@ def check_documented(row: Policy, case: Case) -> None:
         if not getattr(part, "name", ""):
             raise AssertionError(f"{kind.__name__} must have a name for the printed table")
     if row.recipe and not row.reference:
-        raise AssertionError("a row of the catalogue must name its reference")
+        raise AssertionError("a policy of the catalogue must name its reference")
     if row.reference and row.reference not in REFERENCES:
         raise AssertionError(f"the reference {row.reference!r} must be in discreet.references")
 
@@ -37,10 +37,12 @@ def check_guarantee(row: Policy, case: Case) -> None:
     promised = row.guarantee
     if not promised.is_private:
         if getattr(row.release, "budget", None) is not None or row.rule.budget is not None:
-            raise AssertionError("the row was given a budget and promises nothing")
+            raise AssertionError("the policy was given a budget and promises nothing")
         return
     if promised.definition is Definition.NONE or not promised.budget.is_finite:
-        raise AssertionError(f"a private row must promise something finite, got {promised.short()}")
+        raise AssertionError(
+            f"a private policy must promise something finite, got {promised.short()}"
+        )
     if promised.definition is Definition.INSTANTANEOUS:
         _keeps(promised.budget, getattr(row.rule, "asked", promised.budget), "a choice")
         return

@@ -141,6 +141,6 @@ def _check_live(row: Policy, case: Case) -> None:
         works = False
     if works is not row.release.is_live:
         raise AssertionError(
-            f"is_live says {row.release.is_live}, but with secure noise the row "
+            f"is_live says {row.release.is_live}, but with secure noise the policy "
             f"{'works' if works else 'is refused'}"
         )

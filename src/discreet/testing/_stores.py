@@ -379,7 +379,7 @@ def check_news(make: Make, again: Reopen) -> None:
     assert not news(other), "nothing has happened since it was opened"
     assign(one, "y", Member(0, 1, "1", 2), Place("y", 0), t=5)
     assert not news(one), "its own steps are no news"
-    assert news(other), "somebody was assigned"
+    assert news(other), "a participant was assigned"
     assert not news(other), "that is known by now"
     assert other.member("y") == Member(0, 1, "1", 2)
     assert len(other.blocks["1"].places) == 3
@@ -414,7 +414,7 @@ def check_turns(make: Make, again: Reopen) -> None:
     except DiscreetError:
         pass
     else:
-        raise AssertionError("two units were given one place")
+        raise AssertionError("two participants were given one place")
     with call(one):
         assert one.member("z") is None
     one.close()
@@ -483,7 +483,7 @@ def check_shared_trials(make: Make, again: Reopen) -> None:
                 arm = one.assign(unit, features)
             except TrialError:  # it has ended
                 break
-            assert other.assign(unit, features) == arm, "somebody has two arms"
+            assert other.assign(unit, features) == arm, "a participant has two arms"
             if unit % 3:
                 other.record(unit, 0.5)
             assert one.report() == other.report(), "two users of a store see two trials"
@@ -517,7 +517,7 @@ def check_workers(make: Make, worker: Worker) -> None:
                 arms[unit] = one.assign(unit, features)
             except TrialError:
                 break
-            assert other.assign(unit, features) == arms[unit], "somebody has two arms"
+            assert other.assign(unit, features) == arms[unit], "a participant has two arms"
             assert curators[unit % 2].assign(unit, features) == arms[unit]
             if unit % 3:
                 other.record(unit, 0.5)

@@ -26,7 +26,7 @@ def check_twin(row: Policy, case: Case) -> None:
         if not (mine == other).all():
             first = int((mine != other).argmax())
             raise AssertionError(
-                f"with a huge budget the row plays arm {mine[first]} in round {first + 1}, "
+                f"with a huge budget the policy plays arm {mine[first]} in round {first + 1}, "
                 f"its twin {case.twin.name} arm {other[first]}"
             )
 

@@ -31,7 +31,7 @@ def check_verified(row: Policy | LinearPolicy, case: Case) -> None:
             continue  # no secure noise, and none is said to be there
         if found.holds is False:
             raise AssertionError(
-                f"the row's own kernels spend more than it claims, with {found.source} noise:\n"
+                f"the policy's own kernels spend more than it claims, with {found.source} noise:\n"
                 f"{found}"
             )
 

@@ -70,7 +70,9 @@ class LocalPrivacy(Figure):
                 "Bernoulli arms, ε between", bounded_curves(between, baseline=False), environment,
                 horizon=short,
             ),
-            lab.compare("arms of four laws", bounded_curves(EPSILONS), mixed_arms(), horizon=short),
+            lab.compare(
+                "arms of four distributions", bounded_curves(EPSILONS), mixed_arms(), horizon=short
+            ),
         ]  # fmt: skip
 
     def draw(self, panels: Sequence[Panel]) -> Picture:
@@ -85,8 +87,8 @@ class LocalPrivacy(Figure):
         for letter, label, curves, arms in (
             ("c", LAPLACE, bits, "Bernoulli arms"),
             ("d", BERNOULLI, bits, "Bernoulli arms"),
-            ("e", LAPLACE, mixed, "arms of four laws"),
-            ("f", BERNOULLI, mixed, "arms of four laws"),
+            ("e", LAPLACE, mixed, "arms of four distributions"),
+            ("f", BERNOULLI, mixed, "arms of four distributions"),
         ):
             chosen = {UCB: curves[UCB]} | {f"ε = {e:g}": curves[at(label, e)] for e in EPSILONS}
             shown.append(excerpt(f"({letter}) {label}, {arms}", chosen, until))
@@ -205,12 +207,12 @@ def _alike(bits: dict[str, Result], mixed: dict[str, Result], label: str, part: 
     for epsilon in EPSILONS:
         other = mixed[at(label, epsilon)]
         found = ratio(final_regret(other), regret_near(bits[at(label, epsilon)], other.horizon))
-        measured[f"ε = {epsilon:g}: arms of four laws / Bernoulli arms"] = found
+        measured[f"ε = {epsilon:g}: arms of four distributions / Bernoulli arms"] = found
         holds.append(1.0 / SIMILAR <= found.value <= SIMILAR)
     return Finding(
         Statement(
-            f"{label} performs on arms of different laws as on Bernoulli arms (here: within a "
-            f"factor of {SIMILAR:g})",
+            f"{label} performs on arms of different distributions as on Bernoulli arms (here: "
+            f"within a factor of {SIMILAR:g})",
             f"section 4, figure 1 ({part})",
         ),
         in_how_many(holds),
