@@ -28,7 +28,7 @@ import numpy as np
 
 import discreet
 from discreet.identify import identifier
-from discreet.simulator.calendar import Delay, Drift, TrialResult
+from discreet.simulator.calendar import Delay, Drift
 
 FOUR = (0.6, 0.5, 0.5, 0.45)
 
@@ -60,7 +60,7 @@ def row(epsilon: float = 1.0, ratio: float = 1.5) -> Any:
 
 def trials(
     asked: Asked, means: tuple[float, ...], horizon: float, policy: Any = None, **more: Any
-) -> TrialResult:
+) -> discreet.Result:
     days = {"arrivals": 12, "delay": 14, "missing": 0.1, "default": 0.0, **more}
     study = {"runs": asked.runs, "seed": asked.seed, "progress": False}
     found: Any = discreet.simulate(
@@ -151,7 +151,7 @@ def races(asked: Asked) -> Iterator[Line]:
         found = trials(asked, means, 6000, policy=race(epsilon))
         label = f"ε = {epsilon:g}, {'/'.join(f'{m:g}' for m in means)}"
         if means == (0.5, 0.4) and epsilon >= 1.0:  # the last look is after the last participant
-            early = float(((found.answer >= 0) & (found.participants < 6000)).mean())
+            early = float(((found.recommendation >= 0) & (found.participants < 6000)).mean())
             yield share(f"declared before the last look, {label}", declared, early, asked.runs)
         yield share(f"declared, {label}", declared, found.declared, asked.runs)
         yield mean(f"participants, {label}", people, found.participants, 0)

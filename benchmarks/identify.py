@@ -95,7 +95,8 @@ def against_the_bound(runs: int = 100) -> None:
                     row, discreet.Bernoulli(means), delta=DELTA, runs=some, seed=SEED,
                     progress=False,
                 )  # fmt: skip
-                cells.append(f"{result.mean:,.0f} (× {result.mean / least:.1f})")
+                mean = result.stopping_time.mean()
+                cells.append(f"{mean:,.0f} (× {mean / least:.1f})")
                 wrong += result.wrong
             shown = "–" if epsilon is None else f"{epsilon:g}"
             print(f"{label:<30}{shown:>6}{cells[0]:>24}{cells[1]:>24}{f'{wrong}/{2 * some}':>8}")
@@ -116,7 +117,9 @@ def cell(row: Identifier, means: list[float], risk: float, runs: int) -> str:
     environment = discreet.Bernoulli(means)
     result = identify(row, environment, risk=risk, runs=runs, seed=SEED, progress=False)
     spoilt = f" ({result.wrong} wrong)" if result.wrong else ""
-    return f"{result.mean:,.0f}{spoilt}" + (" UNFINISHED" if result.unfinished else "")
+    return f"{result.stopping_time.mean():,.0f}{spoilt}" + (
+        " UNFINISHED" if result.unfinished else ""
+    )
 
 
 def by_evidence(runs: int) -> None:

@@ -17,7 +17,7 @@ from ._version import __version__
 TYPE_CHECKING = False  # type checkers take it for True; typing itself would be most of the import
 
 if TYPE_CHECKING:
-    from ._front import cite, load, policy, verify
+    from ._front import cite, policy, verify
     from .arms import (
         Bernoulli,
         Beta,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         parallel,
     )
     from .simulator import Comparison, Result, compare, simulate, simulate_strata
+    from .simulator._comparison import load
     from .sweeps import sweep
     from .theory import bounds, cost, plan, plan_trial
 
@@ -69,7 +70,7 @@ _HOMES = {
     "confirm": ("operating", "size"),
     "errors": ("DiscreetError", "InvalidArgument"),
     "live": ("Assignment", "Features", "Ledger", "Outcomes", "Rehearsal", "Strata", "Trial"),
-    "_front": ("cite", "load", "policy", "verify"),
+    "_front": ("cite", "policy", "verify"),
     "logs": ("evaluate", "logged", "problem"),
     "membership": ("audit_training",),
     "policies": ("CATALOGUE", "Policy"),
@@ -78,6 +79,7 @@ _HOMES = {
         "compose", "parallel",
     ),
     "simulator": ("Comparison", "Result", "compare", "simulate", "simulate_strata"),
+    "simulator._comparison": ("load",),
     "sweeps": ("sweep",),
     "theory": ("bounds", "cost", "plan", "plan_trial"),
 }  # fmt: skip

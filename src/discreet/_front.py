@@ -32,14 +32,11 @@ from .policies._registry import entry
 from .privacy.budgets import Budget, budget_from
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from .identify import Identifications, Identifier
+    from .identify import Identifier
     from .linear import LinearPolicy
     from .policies import Policy
     from .privacy.verification import Verification
     from .references import Reference
-    from .simulator import Comparison
 
 FiniteName = Literal[
     "ucb1", "kl-ucb", "imed", "thompson", "episodic-ucb", "adap-ucb", "adap-klucb", "adac-ucb",
@@ -258,33 +255,3 @@ def cite(name: str | BasePolicy[Never]) -> Reference:
         fix = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
         raise InvalidArgument("name", "be a policy, a reference or discreet", name, fix)
     return REFERENCES[key]
-
-
-def load(path: str | Path) -> Comparison | Identifications:
-    """Read results that `save` wrote, whatever they hold.
-
-    Args:
-        path: The Parquet file.
-
-    Returns:
-        A `Comparison`, or `Identifications` of policies that identify the best arm.
-
-    Raises:
-        DamagedFile: If the file is damaged, foreign or of a later format.
-
-    Example:
-        >>> import os, tempfile
-        >>> import discreet
-        >>> arms = discreet.Bernoulli([0.7, 0.5])
-        >>> found = discreet.compare([discreet.policy("ucb1")], arms, horizon=100, runs=2, seed=1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = found.save(os.path.join(folder, "runs.parquet"))
-        ...     again = discreet.load(os.path.join(folder, "runs.parquet"))
-        >>> again[0].name
-        'ucb1'
-    """
-    from .identify._results import KIND, load_all
-    from .simulator._files import kind_of
-    from .simulator._results import load as load_results
-
-    return load_all(path) if kind_of(path) == KIND else load_results(path)

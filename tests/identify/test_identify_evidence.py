@@ -32,7 +32,6 @@ from discreet.identify import (
     EvidenceTopTwo,
     Halving,
     Identifier,
-    IdentifyResult,
     MissingEvidence,
     error_bound,
     identifier,
@@ -230,8 +229,8 @@ def test_runs_equal_the_naive_twin(
     assert plain.leader == 0
 
 
-def result_of(row: Identifier, means: list[float], **options: Any) -> IdentifyResult:
-    found: IdentifyResult = identify(row, discreet.Bernoulli(means), progress=False, **options)
+def result_of(row: Identifier, means: list[float], **options: Any) -> discreet.Result:
+    found: discreet.Result = identify(row, discreet.Bernoulli(means), progress=False, **options)
     return found
 
 
@@ -243,7 +242,7 @@ def test_compiled_runs_equal_the_naive_twin() -> None:
         while not plain.stopped():
             arm, size = plain.choose()
             plain.add(float(rng.binomial(size, means[arm])) + draws(noise, rng))
-        assert result.pulls[run].tolist() == [plain.n(a) for a in range(3)]
+        assert result.final_pulls[run].tolist() == [plain.n(a) for a in range(3)]
         assert result.recommendation[run] == plain.leader
 
 
@@ -269,7 +268,7 @@ def test_published_instances_need_as_few_as_they_should() -> None:
         row = identifier("evidence-tt", epsilon=epsilon)
         result = result_of(row, means, risk=risk, runs=300, seed=1)
         assert result.wrong == 0
-        assert result.mean <= 1.1 * most
+        assert result.stopping_time.mean() <= 1.1 * most
 
 
 def test_equal_arms_end_within_xi() -> None:

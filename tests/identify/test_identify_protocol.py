@@ -96,5 +96,5 @@ def test_what_is_compared_is_what_identify_plays() -> None:
     found = identify(row, ENVIRONMENT, runs=1, seed=3, threads=1, max_samples=60)
     rng = Draws(np.random.SFC64(np.random.SeedSequence(3, spawn_key=(0,))))
     own = by_loop(row, 60, rng)
-    assert own["pulls"] == found.pulls[0].tolist()
+    assert own["pulls"] == found.final_pulls[0].tolist()
     assert own["answer"] == found.recommendation[0]

@@ -23,7 +23,6 @@ from discreet.identify import (
     BestMean,
     GaussianCost,
     Identifier,
-    IdentifyResult,
     Likelihood,
     MostPulled,
     PrivateThreshold,
@@ -39,16 +38,16 @@ FALSE_ALARM = 1e-7
 LOCAL = ("ctb-tt", "local-evidence-tt")
 
 
-def result_of(row: Identifier, means: list[float], **options: Any) -> IdentifyResult:
-    found: IdentifyResult = identify(row, discreet.Bernoulli(means), threads=1, **options)
+def result_of(row: Identifier, means: list[float], **options: Any) -> discreet.Result:
+    found: discreet.Result = identify(row, discreet.Bernoulli(means), threads=1, **options)
     return found
 
 
-def same(result: IdentifyResult, twins: list[tuple[int, int, list[int]]]) -> None:
+def same(result: discreet.Result, twins: list[tuple[int, int, list[int]]]) -> None:
     for run, (time, answer, pulls) in enumerate(twins):
         assert result.stopping_time[run] == time
         assert result.recommendation[run] == answer
-        assert result.pulls[run].tolist() == pulls
+        assert result.final_pulls[run].tolist() == pulls
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_batch_sums_have_the_law_of_single_rewards() -> None:
             for run in range(250)
         ]
     )
-    error = np.hypot(times.std() / np.sqrt(250), result.sd / np.sqrt(4000))
+    error = np.hypot(times.std() / np.sqrt(250), result.stopping_time.std() / np.sqrt(4000))
     assert abs(times.mean() - result.mean) < 5.4 * error
 
 
@@ -190,7 +189,8 @@ def test_parts_can_be_recombined() -> None:
     other = result_of(
         replace(mine, recommendation=BestMean()), [0.9, 0.1], risk=0.1, runs=50, seed=13
     )
-    assert other.mean <= result.mean  # likelihood cannot stop for an arm that is not ahead
+    # likelihood cannot stop for an arm that is not ahead
+    assert other.stopping_time.mean() <= result.stopping_time.mean()
 
 
 def test_every_row_has_a_derived_guarantee_and_a_reference() -> None:

@@ -35,7 +35,7 @@ from discreet.protocol.plans._contexts import (
 from discreet.protocol.worlds._contexts import ContextTrack, ContextTruth, context_kernel
 from discreet.simulator._loop import Curve
 from discreet.simulator._work import Work
-from discreet.simulator.calendar import Drift, TrialResult, calendar
+from discreet.simulator.calendar import Drift, calendar
 from discreet.simulator.calendar._runs import world_of
 
 ARMS, D, HORIZON = 4, 4, 120
@@ -120,7 +120,7 @@ def test_every_policy_meets_late_outcomes(name: str) -> None:
     row: Any = linear.CATALOGUE[name].example()
     asked = DAYS | {"horizon": HORIZON, "seed": 1, "drift": Drift("season", 0.1, 20)}
     found = discreet.simulate(row, problem_for(name), runs=2, **asked)
-    assert isinstance(found, TrialResult)
+    assert found.calendar is not None
     assert found.plan == "contexts"
     assert (found.participants == HORIZON).all()
     assert ((found.used >= 0.0) & (found.used <= 1.0)).all()
@@ -156,7 +156,7 @@ def test_phases_wait_for_their_outcomes() -> None:
     row: Any = linear.policy("gope")
     at_once = discreet.simulate(row, problem, horizon=20_000, runs=3, seed=1)
     late = discreet.simulate(row, problem, horizon=20_000, runs=3, seed=1, arrivals=100, delay=10)
-    assert isinstance(late, TrialResult)
+    assert late.calendar is not None
     assert (late.participants == 20_000).all()
     assert (late.used < 1.0).all()
     assert (late.final_regret > at_once.final_regret).all()

@@ -13,7 +13,6 @@ import pytest
 
 import discreet
 from discreet.identify import identifier
-from discreet.identify._results import Identifications, IdentifyResult
 from discreet.simulator._exports import escaped, parts
 from discreet.simulator._record import mean_and_error
 
@@ -37,21 +36,24 @@ def made(epsilon: float, regret: list[list[float]], t: list[int]) -> discreet.Re
     )
 
 
-def identified(risk: float) -> IdentifyResult:
-    return IdentifyResult(
-        policy=identifier("adap-tt", epsilon=1.0).to_dict(),
+def identified(risk: float) -> discreet.Result:
+    return discreet.Result(
+        policy=identifier("adap-tt", epsilon=1.0).at(risk).to_dict(),
         environment=ENVIRONMENT.to_dict(),
         means=(0.7, 0.5),
         seed=1,
         complete=True,
         seconds=1.0,
         run=np.arange(3),
-        counted=np.full((3, 2), 7),
-        delta=risk,
-        max_samples=1000,
-        stopping_time=np.array([1000, 1200, 1400]),
-        stopped=np.array([True, True, False]),
-        recommendation=np.array([0, 0, 1]),
+        counted=np.full((3, 1, 2), 7),
+        horizon=1000,
+        t=np.array([1000]),
+        regret=np.full((3, 1), 1.4),
+        more={
+            "stopping_time": np.array([1000, 1200, 1400]),
+            "stopped": np.array([True, True, False]),
+            "recommendation": np.array([0, 0, 1]),
+        },
     )
 
 
@@ -96,7 +98,7 @@ def test_a_table_for_latex_without_a_run(both: discreet.Comparison) -> None:
 
 
 def test_identifications_have_their_risk_in_the_table() -> None:
-    table = Identifications((identified(0.1), identified(0.01))).to_latex()
+    table = discreet.Comparison((identified(0.1), identified(0.01))).to_latex()
     assert "risk & runs & mean samples" in table
     assert r"& 0.01 & 3 & \(1200\) \(\pm\) \(115\) &" in table
 

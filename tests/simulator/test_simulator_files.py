@@ -13,7 +13,7 @@ import pytest
 
 import discreet
 from discreet.errors import DamagedFile, InvalidArgument
-from discreet.simulator import _results as results
+from discreet.simulator import _comparison as comparison
 
 ENVIRONMENT = discreet.Bernoulli([0.75, 0.5])
 
@@ -50,7 +50,7 @@ def test_the_file_holds_settings_and_version(study: discreet.Comparison, tmp_pat
     assert table.num_rows == sum(result.regret.size for result in study)
     settings = json.loads(table.schema.metadata[b"discreet"])
     assert settings["version"] == discreet.__version__
-    assert settings["format"] == results.FORMAT
+    assert settings["format"] == comparison.FORMAT
     assert [entry["seed"] for entry in settings["results"]] == [4, 4]
     assert settings["results"][1]["policy"]["guarantee"]["budget"]["epsilon"] == 0.5
     names = table.column("policy").to_pylist()
@@ -92,7 +92,7 @@ def resettled(path: Path, change: Any) -> None:
 
 
 def of_the_future(settings: Any) -> Any:
-    return settings | {"format": results.FORMAT + 1, "version": "99.0"}
+    return settings | {"format": comparison.FORMAT + 1, "version": "99.0"}
 
 
 def without_format(settings: Any) -> Any:
@@ -108,7 +108,7 @@ def entry_changed(**changes: Any) -> Any:
 
 
 DAMAGE = {
-    "later format": (of_the_future, f"format {results.FORMAT + 1} of discreet 99.0 .*upgrade"),
+    "later format": (of_the_future, f"format {comparison.FORMAT + 1} of discreet 99.0 .*upgrade"),
     "no format": (without_format, "settings that do not fit"),
     "a list": (lambda settings: [1, 2], "settings that do not fit"),
     "format is a word": (lambda settings: settings | {"format": "new"}, "do not fit"),
@@ -243,7 +243,7 @@ def test_files_of_older_formats_load(
         del entry["problem"], entry["policy"]["label"]
         if number == 1:
             del entry["shuffle"]
-    settings["digest"] = results.digest(settings, results.numbers(table, columns[1:]))
+    settings["digest"] = comparison.digest(settings, comparison.numbers(table, columns[1:]))
     pq.write_table(
         table.replace_schema_metadata({b"discreet": json.dumps(settings).encode()}), path
     )

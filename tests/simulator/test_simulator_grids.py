@@ -13,7 +13,6 @@ import discreet
 from discreet._figures import Picture
 from discreet.errors import InvalidArgument
 from discreet.identify import identifier
-from discreet.identify._results import Identifications, IdentifyResult
 
 ENVIRONMENT = discreet.Bernoulli([0.7, 0.5])
 
@@ -49,13 +48,16 @@ def found() -> discreet.Comparison:
     return discreet.Comparison(tuple(results))
 
 
-def identified(epsilon: float, risk: float) -> IdentifyResult:
-    return IdentifyResult(
-        policy=identifier("adap-tt", epsilon=epsilon).to_dict(), environment=ENVIRONMENT.to_dict(),
+def identified(epsilon: float, risk: float) -> discreet.Result:
+    return discreet.Result(
+        policy=identifier("adap-tt", epsilon=epsilon).at(risk).to_dict(),
+        environment=ENVIRONMENT.to_dict(),
         means=ENVIRONMENT.means, seed=1, complete=True, seconds=1.0, run=np.arange(3),
-        counted=np.full((3, 2), 7), delta=risk, max_samples=1000,
-        stopping_time=np.array([1000, 1200, 1400]), stopped=np.full(3, True),
-        recommendation=np.zeros(3, int),
+        counted=np.full((3, 1, 2), 7), horizon=1000, t=np.array([1000]), regret=np.ones((3, 1)),
+        more={
+            "stopping_time": np.array([1000, 1200, 1400]), "stopped": np.full(3, True),
+            "recommendation": np.zeros(3, int),
+        },
     )  # fmt: skip
 
 
@@ -103,7 +105,7 @@ def test_curves_take_hue_and_col_too(found: discreet.Comparison) -> None:
 
 
 def test_identifications_are_drawn_against_what_differs() -> None:
-    several = Identifications(
+    several = discreet.Comparison(
         tuple(identified(epsilon, risk) for epsilon in (0.1, 1.0) for risk in (0.1, 0.01))
     )
     figure = several.plot()

@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet import linear
 from discreet.errors import InvalidArgument
-from discreet.identify import identifier, identify, load_all
+from discreet.identify import identifier, identify
 from discreet.inference import intervals
 from discreet.simulator._exports import parts
 
@@ -123,7 +123,7 @@ def test_identification_keeps_what_the_search_cost(tmp_path: Path) -> None:
     assert lean.summary()["pulls"] is None
     with pytest.raises(InvalidArgument, match="record"):
         _ = lean.pulls
-    back = load_all(lean.save(tmp_path / "lean.parquet"))[0]
+    back = discreet.load(lean.save(tmp_path / "lean.parquet"))[0]
     assert np.array_equal(back.regret, full.regret)
     assert "regret" in parts([back]).variables
     assert "pulls" not in parts([back]).variables

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.references import REFERENCES
-from discreet.simulator._results import METADATA
+from discreet.simulator._files import METADATA
 from discreet.studies import (
     STUDIES,
     Figure,

@@ -24,7 +24,7 @@ import discreet
 import discreet.linear as linear
 from discreet._progress import Bar
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.identify import Identifications, identifier, identify
+from discreet.identify import identifier, identify
 from discreet.policies._registry import KINDS, catalogue
 from discreet.sweeps import WorkerLost
 from discreet.sweeps import _pieces as pieces
@@ -317,7 +317,7 @@ def test_identification_and_linear_rows_sweep_too(tmp_path: Path) -> None:
         piece=2,
         folder=tmp_path,
     )
-    assert isinstance(found, Identifications)
+    assert all(result.is_search for result in found)
     assert found.labels == ["adap-tt ε=1", "adap-tt ε=5"]
     assert [result.risk for result in found] == [0.1, 0.01, 0.1, 0.01]
     alone = identify(identifier("adap-tt", epsilon=5.0), environment, risk=0.01, runs=4, seed=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,8 +28,8 @@ from ._output import check_path, or_refused, print_json, print_table, print_text
 from ._study import DEFAULT_RISK, environment_of
 
 if TYPE_CHECKING:
-    from ..identify import Identifier, IdentifyResult
-    from ..simulator.calendar import TrialResult
+    from ..identify import Identifier
+    from ..simulator import Result
 
 NAME = "identify"
 EXAMPLE = (
@@ -117,7 +117,7 @@ def command(
         raise typer.Exit(130)
 
 
-def loose_bound(row: Identifier, result: IdentifyResult | TrialResult) -> float:
+def loose_bound(row: Identifier, result: Result) -> float:
     """Chernoff's bound on the error of a fixed size."""
     from ..identify import Halving, error_bound
     from ..identify._noises import batches_of
@@ -126,20 +126,16 @@ def loose_bound(row: Identifier, result: IdentifyResult | TrialResult) -> float:
     return error_bound(result.means, row.rule, batches_of(row.setting(len(result.means))).noise)
 
 
-def print_identification(
-    row: str, result: IdentifyResult | TrialResult, bound: float | None
-) -> None:
+def print_identification(row: str, result: Result, bound: float | None) -> None:
     """Stopping time, errors, answers, guarantee and speed."""
     from ..simulator._record import mean_of
     from ..simulator._record import spread as sd_of
-    from ..simulator.calendar import TrialResult
 
     means = ", ".join(f"{mean:.4g}" for mean in result.means)
     print_text(
         f"{result.environment['environment']} rewards with means {means}; seed {result.seed}"
     )
     print_text(row)
-    summary: dict[str, Any] = result.summary()
     times, speed = result.stopping_time, max(result.seconds, 1e-9)
     promise = "nothing proved"
     if result.risk is not None:
@@ -151,11 +147,11 @@ def print_identification(
         ("stopping time", f"{mean_of(times):,.0f}, standard deviation {sd_of(times):,.0f}"),
         ("wrong answers", f"{rate} ({promise})"),
         ("answers per arm", "  ".join(f"{count:,}" for count in result.recommendations)),
-        ("pulls per arm", "  ".join(f"{pulls:,.0f}" for pulls in summary["pulls"])),
+        ("pulls per arm", "  ".join(f"{pulls:,.0f}" for pulls in result.mean_pulls)),
         ("gave up", f"{result.unfinished} runs, at {result.horizon:,} samples"),
         ("speed", f"{result.seconds:.2f} s, {times.sum() / speed:.3g} samples/s"),
     ]
-    if isinstance(result, TrialResult):
+    if result.calendar is not None:
         days = result.days
         rows[2:2] = [
             ("days", f"{mean_of(days):,.1f}, standard deviation {sd_of(days):,.1f}"),

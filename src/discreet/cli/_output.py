@@ -162,11 +162,9 @@ def print_comparison(comparison: Comparison) -> None:
 
 def _calendar_text(result: Result) -> str | None:
     """How outcomes come late; None where they do not."""
-    from ..simulator.calendar import TrialResult
-
-    if not isinstance(result, TrialResult):
-        return None
     known = result.calendar
+    if known is None:
+        return None
     missing = "" if max(known.missing) == 0.0 else f", {max(known.missing):.3g} missing"
     deadline = f"outcomes within {known.delay.deadline:g} days"
     return f"participants, {known.arrivals:g} a day, {deadline}{missing}"
@@ -174,8 +172,6 @@ def _calendar_text(result: Result) -> str | None:
 
 def print_trials(comparison: Comparison) -> None:
     """Days, and what only trials have."""
-    from ..simulator.calendar import TrialResult
-
     rows = [
         (
             trial.label, trial.plan, f"{trial.participants.mean():,.0f}",
@@ -184,7 +180,7 @@ def print_trials(comparison: Comparison) -> None:
             "–" if trial.risk is None else f"{trial.error_rate:.3g}",
         )
         for trial in comparison
-        if isinstance(trial, TrialResult) and trial.runs
+        if trial.calendar is not None and trial.runs
     ]  # fmt: skip
     columns = ("policy", "plan", "participants", "days", "used", "best named", "answered", "wrong")
     print_table(columns, rows, right=columns[2:])

@@ -89,13 +89,11 @@ not reproduced or cannot tell), `measured` (`name`, `value`, `standard_error`) a
 `python -m discreet.studies._gallery FOLDER` writes a page of all figures from such a folder.
 """,
     "identify": """\
-The JSON is `IdentifyResult.summary()`: `policy`, `risk` (also as `delta`, its older name),
-`delta_correct` (whether the risk is proved), `runs`, `stopping_time` (`mean`, `sd`, `error`,
-`quantiles`), `error_rate`,
-`recommendations` (runs that ended with each arm), `unfinished` (runs that reached `max_samples`
-without an answer; their stopping times count as that), `max_samples`, `pulls`, `guarantee`,
-`seconds`, `samples_per_second`, `seed`, `complete`. A Parquet file is read again
-by `discreet.identify.load`.
+The JSON is `Result.summary()`, as of `simulate`, with `horizon` for the most samples, and
+`risk`, `delta_correct` (whether the risk is proved), `stopping_time` (`mean`, `sd`, `error`,
+`quantiles`), `error_rate`, `recommendations` (runs that ended with each arm) and `unfinished` (runs
+that reached the most samples without an answer; their stopping times count as that). A Parquet file
+is read again by `discreet.load`.
 """,
     "bounds": """\
 The JSON is an object: `means`, `horizon`, `free_epsilon` (from which ε on the private lower bound
@@ -150,8 +148,8 @@ Exit code 1 means that the claim is exceeded. Without a name it is a list of obj
     "sweep": """\
 A sweep in a file has the same names, and a table for every problem (docs/sweeps.md). The JSON is a
 list of what `simulate` or `identify` prints, a cell each, with `differences`; `seconds` are null. A
-Parquet file is read again by `discreet.load`, or `discreet.identify.load_all`. Exit code 130 means
-that Ctrl-C came first: with `--folder` the same command goes on.
+Parquet file is read again by `discreet.load`. Exit code 130 means that Ctrl-C came first: with
+`--folder` the same command goes on.
 """,
     "cost": """\
 The JSON is an object: `means`, `horizon`, `ways` (equal split, bandit and private bandit, each with

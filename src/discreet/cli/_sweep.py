@@ -28,7 +28,6 @@ from ._output import check_path, or_refused, print_json, print_table, print_text
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from ..identify import Identifications
     from ..simulator import Comparison
 
 NAME = "sweep"
@@ -147,7 +146,7 @@ def _workers(processes: int | None) -> AbstractContextManager[Executor | None]:
     return ProcessPoolExecutor(count("processes", processes, most=1024), mp_context=spawning)
 
 
-def print_sweep(found: Comparison | Identifications) -> None:
+def print_sweep(found: Comparison) -> None:
     """A line a cell: what it came to, and how it differs from the first policy."""
     base = found.labels[0]
     what = found[0].outcome[0]

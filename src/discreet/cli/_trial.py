@@ -743,7 +743,7 @@ def _one_by_one(entries: list[Entry], act: Callable[[Entry], T], said: str) -> l
 
 def write_whole(path: Path, text: str) -> None:
     """A file with that text, or none at all."""
-    from ..simulator._results import written_whole
+    from ..simulator._files import written_whole
 
     with or_refused("the report could not be written"), written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -37,7 +37,6 @@ from ._thresholds import (
 )
 
 if TYPE_CHECKING:
-    from ._results import Identifications, IdentifyResult, load, load_all
     from ._runs import EqualBestArms, identify
 
 __all__ = [
@@ -58,10 +57,8 @@ __all__ = [
     "Halving",
     "HalvingRounds",
     "HeuristicThreshold",
-    "Identifications",
     "Identifier",
     "IdentifierRow",
-    "IdentifyResult",
     "Likelihood",
     "MissingEvidence",
     "MostPulled",
@@ -84,16 +81,7 @@ __all__ = [
     "identifier",
     "identifier_from_recipe",
     "identify",
-    "load",
-    "load_all",
 ]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "_results": ("Identifications", "IdentifyResult", "load", "load_all"),
-        "_runs": ("EqualBestArms", "identify"),
-    },
-    *__all__,
-)
+__getattr__, __dir__ = lazily(__name__, {"_runs": ("EqualBestArms", "identify")}, *__all__)
 called_as(__name__, "_runs", "identify")

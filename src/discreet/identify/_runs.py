@@ -13,11 +13,10 @@ of threads.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from ..errors import InvalidArgument
 from ..policies._step import FINISHED, STARVED
 from ..policies._view import fresh_view
 from ..simulator._record import RECORDS, check_record
+from ..simulator._results import Result
 from ..simulator._runs import (
     MOST_ROUNDS,
     Begun,
@@ -42,12 +42,10 @@ from ..simulator.calendar._runs import MOST_PARTICIPANTS
 from ._filling import Batches, Ease
 from ._identifier import Identifier
 from ._loop import compiled_loop, fresh_course
-from ._results import IdentifyResult, lost_in
 from ._setting import check_risk
 
 if TYPE_CHECKING:
-    from .._types import Ints
-    from ..simulator.calendar import TrialResult
+    from .._types import Floats, Ints
     from ..simulator.calendar._setting import Late
 
 MAX_SAMPLES = 10**8
@@ -55,39 +53,16 @@ PATIENCE = 5_000_000
 """Rounds between two looks at the stop sign: some tenths of a second at most."""
 
 
+def lost_in(pulls: Ints, gaps: Floats) -> Floats:
+    """Pseudo-regret of every run, to the last bit the same however many are asked about at once
+    (a product of matrices would not be)."""
+    return np.asarray((pulls * gaps).sum(axis=-1))
+
+
 class EqualBestArms(UserWarning):
     """Two arms are equally good: a δ-correct rule may never stop."""
 
 
-@overload
-def identify(
-    row: Identifier,
-    environment: Environment,
-    *,
-    risk: float | None = ...,
-    participants: int | None = ...,
-    runs: int = ...,
-    seed: int | None = ...,
-    threads: int | None = ...,
-    max_samples: float = ...,
-    progress: bool | Bar | None = ...,
-    record: str = ...,
-) -> IdentifyResult: ...
-@overload
-def identify(
-    row: Identifier,
-    environment: Environment,
-    *,
-    risk: float | None = ...,
-    participants: int | None = ...,
-    runs: int = ...,
-    seed: int | None = ...,
-    threads: int | None = ...,
-    max_samples: float = ...,
-    progress: bool | Bar | None = ...,
-    arrivals: float,
-    **late: Unpack[Late],
-) -> TrialResult: ...
 def identify(
     row: Identifier,
     environment: Environment,
@@ -102,7 +77,7 @@ def identify(
     record: str = RECORDS[0],
     arrivals: float | None = None,
     **late: Unpack[Late],
-) -> IdentifyResult | TrialResult:
+) -> Result:
     """Find the best arm many times over: at a risk of a wrong answer, or with a fixed number of
     participants.
 
@@ -119,7 +94,7 @@ def identify(
     if calendar_of(check_is_environment(environment), arrivals, late) is not None:
         check_kept(record)
         row, limit = prepared_late(row, environment, asked, participants, max_samples)
-        found: TrialResult = compare(  # type: ignore[assignment]  # with arrivals
+        found = compare(
             [row],
             environment,
             horizon=limit,
@@ -130,7 +105,7 @@ def identify(
             arrivals=arrivals,
             **late,
         )[0]
-        return found
+        return found.as_search()
     row, limit = prepared(row, environment, asked, participants, max_samples)
     runs = count("runs", runs, most=MOST_RUNS)
     workers, entropy = check_threads(threads), entropy_of(seed)
@@ -319,22 +294,24 @@ class Identification(Work):
     def player(self) -> Player:
         return IdentifyPlayer(self)
 
-    def result(self) -> IdentifyResult:
+    def result(self) -> Result:
         """The runs that were finished."""
-        done, row = self.done, self.row
-        return IdentifyResult(
-            policy=row.to_dict(),
+        done = self.done
+        return Result(
+            policy=self.row.to_dict(),
             environment=self.environment.to_dict(),
             means=tuple(float(mean) for mean in self.environment.means),
-            delta=math.nan if row.risk is None else row.risk,
-            max_samples=self.limit,
             seed=self.entropy,
             complete=self.complete,
             seconds=self.seconds,
             run=self.finished,
-            stopping_time=self.stopping_time[done],
-            stopped=self.stopped[done],
-            recommendation=self.recommendation[done],
-            counted=self.pulls[done],
-            lost=None if self.pulls.shape[-1] else self.lost[done],
+            counted=self.pulls[done][:, None],
+            horizon=self.limit,
+            t=np.array([self.limit]),
+            regret=self.lost[done][:, None],
+            more={
+                "stopping_time": self.stopping_time[done],
+                "stopped": self.stopped[done],
+                "recommendation": self.recommendation[done],
+            },
         )

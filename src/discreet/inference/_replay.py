@@ -15,7 +15,6 @@ from .._checks import count
 from ..arms._catalogue import environment_from_dict
 from ..errors import InvalidArgument
 from ..identify import Identifier
-from ..identify._results import IdentifyResult
 from ..identify._runs import PATIENCE, Identification, IdentifyPlayer
 from ..policies import Policy
 from ..policies._registry import row_from_recipe
@@ -30,7 +29,7 @@ from ._record import History, Record, Recording, frozen, note, recording
 def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Record:
     """The public record of the run in the `run`-th place of a result. `policy` is needed for a row
     that is not of the catalogue."""
-    if not isinstance(result, Result | IdentifyResult):
+    if not isinstance(result, Result) or result.calendar is not None:
         raise _not_finite(result)
     place = count("run", run, least=0, most=result.runs - 1, fix="number the runs from 0")
     if policy is None and not result.policy.get("recipe"):
@@ -44,12 +43,10 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
     environment = environment_from_dict(result.environment)
     work: Identification | Simulation
     if isinstance(policy, Identifier):
-        assert isinstance(result, IdentifyResult)
         if policy.risk is None and result.risk is not None:
             policy = policy.at(result.risk)
-        work = Identification(policy, environment, result.max_samples, 1, result.seed)
+        work = Identification(policy, environment, result.horizon, 1, result.seed)
     else:
-        assert isinstance(result, Result)
         work = Simulation(
             policy, environment, result.horizon, 1, result.seed, result.t, shuffle=result.shuffle
         )
@@ -76,12 +73,12 @@ def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Reco
     return Record(recorded, arms, frozen(history), binary=binary, bounded=bounded)
 
 
-def _same(work: Identification | Simulation, result: Result | IdentifyResult, place: int) -> bool:
+def _same(work: Identification | Simulation, result: Result, place: int) -> bool:
     """Whether a run came out as it did before, by what was kept of it."""
     if result.kept == RECORDS[0]:
-        return bool((work.pulls[0] == result.pulls[place]).all())
+        return bool(np.array_equal(work.pulls[0].ravel(), result.pulls[place].ravel()))
     again = work.lost if isinstance(work, Identification) else work.regret
-    return bool(np.array_equal(again[0], result.regret[place], equal_nan=True))
+    return bool(np.array_equal(np.ravel(again[0]), result.regret[place], equal_nan=True))
 
 
 def _not_finite(result: object) -> InvalidArgument:

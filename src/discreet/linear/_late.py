@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +42,8 @@ from ..protocol.worlds._contexts import (
     ContextTruth,
     context_kernel,
 )
+from ..simulator._results import Result
 from ..simulator._work import Player
-from ..simulator.calendar._results import TrialResult
 from ..simulator.calendar._runs import checked_size, world_of
 from ..simulator.calendar._setting import Calendar
 from ._algebra import dot, of_known_length
@@ -115,18 +116,19 @@ class LateWork(LinearWork):
         assert isinstance(row, RoundPolicy)
         return ContextPlayer(self, row)
 
-    def result(self) -> TrialResult:
+    def result(self) -> Result:
         done = slice(None) if self.complete else self.done
-        base = super().result()
         named = np.where(
             np.isnan(self.estimates).any(axis=1), -1, np.argmax(self.estimates, axis=1)
         )
         looks = np.repeat(self.releases[:, None], self.problem.arms, axis=1)
-        return TrialResult(
-            **{name: getattr(base, name) for name in base.__dataclass_fields__},
-            calendar=self.calendar, plan=PLAN, estimates=self.estimates[done], looks=looks[done],
-            days=self.days[done], named=named[done], used=self.used[done],
-            answer=np.full(self.runs, -1)[done],
+        more = {
+            "days": self.days, "used": self.used, "named": named,
+            "recommendation": np.full(self.runs, -1), "estimate": self.estimates, "looks": looks,
+        }  # fmt: skip
+        return replace(
+            super().result(), calendar=self.calendar, plan=PLAN,
+            more={name: values[done] for name, values in more.items()},
         )  # fmt: skip
 
 

@@ -22,9 +22,10 @@ import numpy as np
 from ..errors import InvalidArgument
 from ..policies._policy import served
 from ..policies._step import FINISHED, STARVED, parts_of
+from ..simulator._comparison import Comparison
 from ..simulator._loop import Curve
 from ..simulator._record import RECORDS, check_record
-from ..simulator._results import Comparison, Result
+from ..simulator._results import Result
 from ..simulator._runs import DECISIONS, Asked, calendar_of, check_kept, compared, listed
 from ..simulator._work import Player, RegretWork
 from ._algebra import of_known_length

@@ -241,7 +241,7 @@ class Page:
 
     def write(self, path: str | Path) -> Path:
         """Write the page whole or not at all: Markdown if the path ends with .md, else HTML."""
-        from ..simulator._results import written_whole
+        from ..simulator._files import written_whole
 
         path = check_path(path)
         page = self.markdown() if path.suffix.lower() == ".md" else self.html()

@@ -243,7 +243,7 @@ def _apart(heights: Sequence[float]) -> list[float]:
 
 def save_picture(figure: Figure, path: str | Path) -> Path:
     """Write a figure (PNG, SVG or PDF by its ending), whole or not at all."""
-    from ..simulator._results import written_whole
+    from ..simulator._files import written_whole
     from ._page import check_path, svg
 
     path = check_path(path, "picture")

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ._labels import settings_columns
-from ._record import Record, short, standard_error
+from ._record import short, standard_error
 
 if TYPE_CHECKING:
     from .._types import Array
+    from ._results import Result
 
 SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
@@ -36,7 +37,7 @@ def escaped(text: str) -> str:
     return "".join(SIGNS.get(character, character) for character in text)
 
 
-def latex(results: Sequence[Record]) -> str:
+def latex(results: Sequence[Result]) -> str:
     """A table of booktabs, one line a result: the mean over runs ± its standard error.
 
     Problem, horizon and risk have a column where they differ between the results.
@@ -60,7 +61,7 @@ def latex(results: Sequence[Record]) -> str:
     )  # fmt: skip
 
 
-def _places(results: Sequence[Record]) -> dict[str, list[str]]:
+def _places(results: Sequence[Result]) -> dict[str, list[str]]:
     """What results may differ in beside their policies, in words."""
     return {
         "problem": [result.problem for result in results],
@@ -69,7 +70,7 @@ def _places(results: Sequence[Record]) -> dict[str, list[str]]:
     }
 
 
-def _figures(result: Record) -> list[str]:
+def _figures(result: Result) -> list[str]:
     """Mean ± standard error, and median; dashes without a run."""
     import numpy as np
 
@@ -97,7 +98,7 @@ class Parts(NamedTuple):
     coordinates: dict[str, tuple[tuple[str, ...], Array]]
 
 
-def parts(results: Sequence[Record]) -> Parts:
+def parts(results: Sequence[Result]) -> Parts:
     """The arrays of results side by side, over all runs and rounds that one of them has.
 
     What a result lacks (runs that were not finished, rounds after its horizon, arms) is NaN.

@@ -73,23 +73,8 @@ def save_table(table: pa.Table, path: str | Path) -> Path:
     return path
 
 
-def kind_of(path: str | Path) -> str | None:
-    """What a file says it holds; None for results of simulations, and what is no such file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        metadata = pq.read_schema(Path(path)).metadata or {}
-        said = json.loads(metadata.get(METADATA, b"{}")).get("kind")
-    except (pa.ArrowException, OSError, ValueError, AttributeError):
-        return None  # whoever opens it says what is wrong
-    return said if isinstance(said, str) else None
-
-
-def open_table(
-    path: str | Path, what: str, newest: int, kind: str | None = None
-) -> tuple[pa.Table, dict[str, Any]]:
-    """Table and entry of a file, if it is of a kind, and its format not later than `newest`."""
+def open_table(path: str | Path, what: str, newest: int) -> tuple[pa.Table, dict[str, Any]]:
+    """Table and entry of a file, if its format is not later than `newest`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -111,11 +96,6 @@ def open_table(
         )
     entry = settings_in(table)
     number = entry["format"]
-    if kind is not None and entry.get("kind") != kind:
-        raise DamagedFile(
-            f"path must name a saved {kind}, got {str(path)!r}, which holds something else; "
-            "read it with discreet.load"
-        )
     if number > newest:
         raise DamagedFile(
             f"path must hold format {newest} or older, got format {number} of "

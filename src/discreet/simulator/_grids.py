@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidArgument
 from ._labels import SIGNS
-from ._record import Record, standard_error
+from ._record import standard_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .._types import Array
+    from ._results import Result
 
 BANDS = ("sd", "error", "range", "quantiles")
 COLOURS = (
@@ -53,7 +54,7 @@ def check_setting(argument: str, name: str, columns: dict[str, list[object]]) ->
 
 
 def panels(
-    records: Sequence[Record], columns: dict[str, list[object]], col: str | None
+    records: Sequence[Result], columns: dict[str, list[object]], col: str | None
 ) -> list[tuple[str, list[int]]]:
     """A title and the results of every panel."""
     if col is None:
@@ -70,7 +71,7 @@ def panels(
 
 
 def lines_of(
-    records: Sequence[Record], columns: dict[str, list[object]], *drawn: str | None
+    records: Sequence[Result], columns: dict[str, list[object]], *drawn: str | None
 ) -> list[Line]:
     """The lines of all panels, each with its results."""
     rest = [name for name in columns if name not in (*FOLLOWS, *drawn)]
@@ -98,7 +99,7 @@ def labels_of(lines: Sequence[Line]) -> list[str]:
     return found
 
 
-def bases(records: Sequence[Record], columns: dict[str, list[object]]) -> list[str]:
+def bases(records: Sequence[Result], columns: dict[str, list[object]]) -> list[str]:
     """The label that a user gave, or the policy's name without its settings."""
     found = []
     for record, row in zip(records, columns["row"], strict=True):
@@ -143,7 +144,7 @@ class Panel(NamedTuple):
     """What one panel draws, and how."""
 
     axes: Axes
-    records: Sequence[Record]
+    records: Sequence[Result]
     columns: dict[str, list[object]]
     x: str
     hue: str | None

@@ -19,7 +19,7 @@ from ..policies._registry import NUMBERS, WORDS, entry
 
 if TYPE_CHECKING:
     from .._types import Json
-    from ._record import Record
+    from ._results import Result
 
 SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "renyi_alpha": "order", "mu": "μ"}
 """How labels spell the numbers of a budget."""
@@ -76,7 +76,7 @@ def problem_of(environment: Mapping[str, object], means: Sequence[float]) -> str
     return f"{name}({', '.join(f'{mean:.4g}' for mean in means)})"
 
 
-R = TypeVar("R", bound="Record")
+R = TypeVar("R", bound="Result")
 
 
 def labelled(records: Sequence[R]) -> tuple[R, ...]:
@@ -159,7 +159,7 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else f"{value}"
 
 
-def settings_columns(records: Sequence[Record], fixed: Iterable[str]) -> dict[str, list[object]]:
+def settings_columns(records: Sequence[Result], fixed: Iterable[str]) -> dict[str, list[object]]:
     """A value a record of every setting: row, budget, options, law, problem, arms, horizon, risk.
 
     Options have a column if one of the rows was given them; where a row was not, it is what the

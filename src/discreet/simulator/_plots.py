@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._types import Ints
-    from ._record import Record
-    from ._results import Comparison, Result
+    from ._comparison import Comparison
+    from ._results import Result
 
 __all__ = ["BANDS", "COLOURS", "Look", "plot_regret", "plot_setting"]
 
@@ -106,7 +106,7 @@ def plot_regret(comparison: Comparison, **look: Unpack[Look]) -> Figure:
     return canvas.figure
 
 
-def plot_setting(records: Sequence[Record], **look: Unpack[Look]) -> Figure:
+def plot_setting(records: Sequence[Result], **look: Unpack[Look]) -> Figure:
     """The mean of what a study is about (regret, samples) against a setting: see `Look`."""
     columns = settings_columns(records, ())
     x = check_setting("x", look.get("x") or default_x(columns), columns)

@@ -1,22 +1,21 @@
-"""What the results of all studies have in common: one row, one law, many runs."""
+"""What results are made of: tables for other libraries, and figures over runs."""
 
 from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DiscreetError, InvalidArgument
-from ..privacy._guarantees import Guarantee, guarantee_from_dict
-from ._labels import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
-    from .._types import Array, Flags, Floats, Ints
+    from .._types import Floats, Ints
+    from ._results import Result
 
 RECORDS = ("pulls", "regret")
 """What can be kept of every run: regret with the pulls of every arm, or regret alone."""
@@ -59,7 +58,7 @@ class Tidy:
 
         return latex(self.records())
 
-    def records(self) -> Sequence[Record]:
+    def records(self) -> Sequence[Result]:
         """The results that it is made of."""
         raise NotImplementedError
 
@@ -74,160 +73,48 @@ def needed(library: str) -> Any:
         ) from None
 
 
-@dataclass(frozen=True, eq=False)
-class Record(Tidy):
-    """The runs of one row on one law, with all settings; `run` numbers those that were finished."""
+@dataclass(frozen=True)
+class Figure:
+    """A mean with its standard error, and what nine of ten runs see."""
 
-    policy: dict[str, Any]
-    environment: dict[str, object]
-    means: tuple[float, ...]
-    seed: int
-    complete: bool
-    seconds: float
-    run: Ints
-    counted: Ints
-    """Pulls of every arm; of no arm at all if they were not kept."""
-    problem: str = field(default="", kw_only=True)
-    """What the problem is called; default: its law and means."""
+    mean: float
+    error: float
+    low: float
+    high: float
 
-    def __post_init__(self) -> None:
-        if not self.problem:
-            object.__setattr__(self, "problem", problem_of(self.environment, self.means))
+    def to_dict(self) -> dict[str, float]:
+        """JSON-ready."""
+        return asdict(self)
 
-    @property
-    def name(self) -> str:
-        """The row's name."""
-        return str(self.policy["name"])
 
-    @property
-    def label(self) -> str:
-        """What tables and pictures call it: unique among the rows of a comparison."""
-        return str(self.policy.get("label") or self.policy["name"])
+class Probability(float):
+    """A share of runs, and the 95 % interval of the probability behind it (Clopper & Pearson)."""
 
-    def called(self, label: str, problem: str) -> Self:
-        """The same under a label."""
-        if (label, problem) == (self.label, self.problem):
-            return self
-        own = self.policy.get("label")
-        given = {"given_label": own} if own and "given_label" not in self.policy else {}
-        return replace(self, policy=self.policy | {"label": label} | given, problem=problem)
+    low: float
+    high: float
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the row promised."""
-        return guarantee_from_dict(self.policy["guarantee"])
+    @classmethod
+    def of(cls, hits: int, runs: int) -> Probability:
+        """From independent runs."""
+        from scipy.special import betaincinv
 
-    @property
-    def runs(self) -> int:
-        """Runs that were finished."""
-        return len(self.run)
+        own = cls(hits / runs)
+        own.low = float(betaincinv(hits, runs - hits + 1, 0.025)) if hits > 0 else 0.0
+        own.high = float(betaincinv(hits + 1, runs - hits, 0.975)) if hits < runs else 1.0
+        return own
 
-    @property
-    def kept(self) -> str:
-        """What was kept of every run: "pulls", or "regret" alone."""
-        return RECORDS[0] if self.counted.shape[-1] else RECORDS[1]
+    def to_dict(self) -> dict[str, float]:
+        """JSON-ready."""
+        return {"mean": float(self), "low": self.low, "high": self.high}
 
-    @property
-    def pulls(self) -> Ints:
-        """Pulls of every arm; refused if they were not kept."""
-        if self.kept != RECORDS[0]:
-            raise InvalidArgument(
-                "record", "be \"pulls\" for results that are asked for pulls", self.kept,
-                'run it again with record="pulls": a seed fixes every number',
-            )  # fmt: skip
-        return self.counted
 
-    if TYPE_CHECKING:  # a property of this class would be the default of a field below it
+def figure(values: Floats | Ints) -> Figure:
+    """Mean, standard error, 5 % and 95 % quantiles."""
+    import numpy as np
 
-        @property
-        def horizon(self) -> int:
-            """The most rounds of a run."""
-
-        @property
-        def stopping_time(self) -> Ints:
-            """Participants of every run when it ended."""
-
-        @property
-        def stopped(self) -> Flags:
-            """Whether a run ended with an answer."""
-
-        @property
-        def recommendation(self) -> Ints:
-            """The answer of every run."""
-
-    @property
-    def delta_correct(self) -> bool:
-        """Whether a wrong answer is proved to have at most the probability `risk`."""
-        return bool(self.policy.get("delta_correct", False))
-
-    @property
-    def unfinished(self) -> int:
-        """Runs that came to their end without an answer."""
-        return int((~self.stopped).sum())
-
-    @property
-    def wrong(self) -> int:
-        """Runs that stopped with an arm that is not best; of a row with `xi`, not within xi of it,
-        but for rounding."""
-        import numpy as np
-
-        means, margin = np.array(self.means), float(self.policy.get("xi") or 0.0)
-        worse = means.max() - means[self.recommendation]
-        return int((self.stopped & (worse > margin * (1.0 + 1e-9))).sum())
-
-    @property
-    def error_rate(self) -> float:
-        """Share of runs that stopped with a wrong arm."""
-        return self.wrong / self.runs if self.runs else math.nan
-
-    @property
-    def recommendations(self) -> list[int]:
-        """How often every arm was the answer of a run that stopped."""
-        import numpy as np
-
-        answers = self.recommendation[self.stopped]
-        return [int(count) for count in np.bincount(answers, minlength=len(self.means))]
-
-    @property
-    def risk(self) -> float | None:
-        """The risk of a wrong answer that was asked for; None if the row gives none."""
-        return None
-
-    @property
-    def outcome(self) -> tuple[str, Floats | Ints]:
-        """What a study is about, and its value in every run."""
-        raise NotImplementedError
-
-    def records(self) -> Sequence[Record]:
-        """Itself alone."""
-        return (self,)
-
-    def axes(self) -> dict[str, Array]:
-        """The places of its arrays: runs and arms, and what else a study has."""
-        import numpy as np
-
-        return {"run": np.asarray(self.run), "arm": np.arange(len(self.means))}
-
-    def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
-        """Its arrays by name, each with the names of its axes."""
-        raise NotImplementedError
-
-    def settings(self, *more: str) -> dict[str, object]:
-        """What a file keeps beside the columns."""
-        names = ["policy", "environment", "seed", "complete", "seconds", "problem", *more]
-        if self.kept != RECORDS[0]:
-            names.append("kept")
-        return {name: getattr(self, name) for name in names} | {"means": list(self.means)}
-
-    def circumstances(self) -> dict[str, object]:
-        """What every summary ends with."""
-        return {
-            "problem": self.problem,
-            "guarantee": self.guarantee.to_dict() | {"sentence": str(self.guarantee)},
-            "seconds": finite(self.seconds),
-            "seed": self.seed,
-            "complete": self.complete,
-        }
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    low, high = np.quantile(values, [0.05, 0.95])
+    return Figure(float(values.mean()), error, float(low), float(high))
 
 
 def figures_of(values: Floats | Ints) -> dict[str, object]:

@@ -1,65 +1,66 @@
-"""Results: what was simulated, with all settings, as tidy columns in one Parquet file.
+"""A result: the runs of one policy in one environment, with all settings.
 
 >>> import discreet
->>> results = discreet.compare(
-...     [discreet.policy("ucb1"), discreet.policy("dp-imed", epsilon=1.0)],
-...     discreet.Bernoulli([0.7, 0.5]), horizon=1e4, runs=20, seed=1,
+>>> arms = discreet.Bernoulli([0.7, 0.5])
+>>> result = discreet.simulate(
+...     discreet.policy("dp-imed", epsilon=1.0), arms, horizon=1e4, runs=20, seed=1
 ... )
->>> results.table().column_names[:8]
-['policy', 'row', 'epsilon', 'environment', 'problem', 'arms', 'horizon', 'run']
->>> results.table().column_names[8:]
-['t', 'regret', 'pulls_0', 'pulls_1']
->>> [round(found["mean"], 1) for found in results.differences(to="ucb1")]  # doctest: +SKIP
-[173.1]
+>>> result.final_regret.shape, result.pulls.shape[2]
+((20,), 2)
+>>> search = discreet.identify(
+...     discreet.policy("adap-tt", epsilon=1.0), arms, risk=0.05, runs=20, seed=1
+... )
+>>> search.error_rate <= 0.05, search.stopping_time.shape
+(True, (20,))
+
+Every study ends in one: a simulation, a search for the best arm, either with outcomes that come
+late. All of them have regret, pulls, `stopping_time` and `recommendation`; what only some have
+(`days`, `used`) is refused of the others by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from .._version import __version__
 from ..errors import InvalidArgument
-from ._collection import Collection, html_table, pulls_columns, settings_arrays
-from ._files import (
-    METADATA,
-    damage_named,
-    digest,
-    numbers,
-    open_table,
-    save_table,
-    settings_in,
-    stamped,
-    written_whole,
+from ..privacy._guarantees import Guarantee, guarantee_from_dict
+from ._labels import problem_of
+from ._record import (
+    RECORDS,
+    Figure,
+    Probability,
+    Tidy,
+    figure,
+    figures_of,
+    finite,
+    mean_and_error,
 )
-from ._record import RECORDS, Record, figures_of, finite, mean_and_error, pulls_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Picture
 
     from .._types import Array, Flags, Floats, Ints
     from ._plots import Look
+    from .calendar import Calendar
 
-__all__ = ["FORMAT", "METADATA", "Comparison", "Result", "load", "written_whole"]
-
-FORMAT = 3
-"""3 has settings as columns, and problems with different numbers of arms; 2 says whether the arms
-were shuffled; those of format 1 were not."""
 MOVING = ("switching", "drifting", "reward-table")
-"""Laws whose best arm may change from round to round."""
-TIDY = ("run", "t", "regret")
-"""The columns beside settings and pulls."""
+"""Environments whose best arm may change from round to round."""
+SEARCHED = ("stopping_time", "stopped", "recommendation")
+"""What a search adds to every run."""
 
 
 @dataclass(frozen=True, eq=False)
-class Result(Record):
-    """The runs of one policy: its regret and pulls.
+class Result(Tidy):
+    """The runs of one policy: its regret and pulls, and what else was seen of every run.
 
-    Arrays are indexed by run, then point of the grid `t`, then arm. A run that its environment
-    could not serve to the end (a replayed log) has NaN after its end.
+    Arrays are indexed by run, then point of the grid `t`, then arm. `run` numbers the runs that
+    were finished. A run that its environment could not serve to the end (a replayed log) has NaN
+    after its end.
 
     Example:
         >>> import discreet
@@ -69,81 +70,151 @@ class Result(Record):
         (3, 2)
     """
 
+    policy: dict[str, Any]
+    environment: dict[str, object]
+    means: tuple[float, ...]
+    seed: int
+    complete: bool
+    seconds: float
+    run: Ints
+    counted: Ints
+    """Pulls of every arm; of no arm at all if they were not kept."""
     horizon: int
+    """The most rounds of a run."""
     t: Ints
     regret: Floats
     shuffle: bool = False
     """Whether every run met the arms in a random order of its own."""
+    more: Mapping[str, Array] = field(default_factory=dict, kw_only=True)
+    """What else there is of every run, by the names of columns: of a search `SEARCHED`; with
+    arrivals `days`, `used`, `named`, `recommendation`, and `estimate` and `looks` of every arm."""
+    calendar: Calendar | None = field(default=None, kw_only=True)
+    """How outcomes came late; None where they came at once."""
+    plan: str = field(default="", kw_only=True)
+    """With arrivals: how arms were played, a key of `discreet.protocol.PLANS`."""
+    problem: str = field(default="", kw_only=True)
+    """What the problem is called; default: its environment and means."""
+
+    def __post_init__(self) -> None:
+        if not self.problem:
+            object.__setattr__(self, "problem", problem_of(self.environment, self.means))
 
     def __repr__(self) -> str:
         """One line: the arrays would fill pages."""
-        regret = "no finished run"
-        if self.runs:
-            regret = f"regret {mean_and_error(self.final_regret)} at {self.horizon:,} rounds"
         runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
-        return (
-            f"Result({self.label}: {regret}, {runs}, {self.guarantee.short()}, "
-            f"seed {self.seed}{'' if self.complete else ', interrupted'})"
-        )
+        seen = [*self._seen(), runs]
+        if self.is_search and self.risk is not None:
+            seen.append(f"risk {self.risk:g}")
+        seen += [self.guarantee.short(), f"seed {self.seed}"]
+        return f"Result({self.label}: {', '.join(seen)}{'' if self.complete else ', interrupted'})"
+
+    def _seen(self) -> list[str]:
+        """The figures of the line."""
+        if not self.runs:
+            return ["no finished run"]
+        late = self.calendar is not None
+        who = "participants" if late else "samples" if self.is_search else "rounds"
+        if self.is_search:
+            said = [f"{mean_and_error(self.stopping_time)} {who}"]
+        else:
+            said = [f"regret {mean_and_error(self.final_regret)} at {self.horizon:,} {who}"]
+        if late:
+            said.append(f"{mean_and_error(self.days)} days")
+        if self.is_search:
+            return [*said, f"error rate {self.error_rate:.3g}"]
+        return [*said, f"best arm named {self.best_named:.3g}"] if late else said
 
     def _repr_html_(self) -> str:
         """A table of one line, for notebooks."""
+        from ._comparison import html_table
+
         return html_table((self,))
 
-    def more(self) -> dict[str, object]:
-        """Further settings, for files."""
-        return {}
+    # --- what was run -----------------------------------------------------------------------------
 
     @property
-    def trial(self) -> dict[str, Floats | Ints]:
-        """Further columns of every run: of trials."""
-        return {}
+    def name(self) -> str:
+        """The policy's name."""
+        return str(self.policy["name"])
 
     @property
-    def outcome(self) -> tuple[str, Floats]:
+    def label(self) -> str:
+        """What tables and pictures call it: unique among the policies of a comparison."""
+        return str(self.policy.get("label") or self.policy["name"])
+
+    def called(self, label: str, problem: str) -> Self:
+        """The same under a label."""
+        if (label, problem) == (self.label, self.problem):
+            return self
+        own = self.policy.get("label")
+        given = {"given_label": own} if own and "given_label" not in self.policy else {}
+        return replace(self, policy=self.policy | {"label": label} | given, problem=problem)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the policy promised."""
+        return guarantee_from_dict(self.policy["guarantee"])
+
+    @property
+    def runs(self) -> int:
+        """Runs that were finished."""
+        return len(self.run)
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it was asked how long an answer takes (`discreet.identify`)."""
+        return "stopping_time" in self.more
+
+    @property
+    def outcome(self) -> tuple[str, Floats | Ints]:
+        """What the study is about, and its value in every run."""
+        if self.is_search:
+            return "samples", self.stopping_time
         return "regret", self.final_regret
 
-    def axes(self) -> dict[str, Array]:
-        return super().axes() | {"t": self.t}
+    def as_search(self) -> Self:
+        """The same as the answer to how long a search takes."""
+        found = {name: getattr(self, name) for name in SEARCHED}
+        return replace(self, more={**self.more, **found})
 
-    def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
-        found: dict[str, tuple[tuple[str, ...], Array]] = {"regret": (("run", "t"), self.regret)}
-        if self.environment["environment"] in MOVING:
-            found["moving_regret"] = (("run", "t"), self.moving_regret)
-        if self.kept == RECORDS[0]:
-            found["pulls"] = (("run", "t", "arm"), self.counted)
-        return found | {name: (("run",), values) for name, values in self.trial.items()}
+    # --- regret and pulls -------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> str:
+        """What was kept of every run: "pulls", or "regret" alone."""
+        return RECORDS[0] if self.counted.shape[-1] else RECORDS[1]
+
+    @property
+    def pulls(self) -> Ints:
+        """Pulls of every arm at every point of the grid; refused if they were not kept."""
+        if self.kept != RECORDS[0]:
+            raise InvalidArgument(
+                "record", "be \"pulls\" for results that are asked for pulls", self.kept,
+                'run it again with record="pulls": a seed fixes every number',
+            )  # fmt: skip
+        return self.counted
+
+    @property
+    def final_pulls(self) -> Ints:
+        """Pulls of every arm at the end of every run."""
+        import numpy as np
+
+        return np.asarray(self.pulls.max(axis=1))
+
+    @property
+    def mean_pulls(self) -> Floats:
+        """Mean pulls of every arm at the end."""
+        import numpy as np
+
+        return np.asarray(self.final_pulls.sum(axis=0) / max(self.runs, 1))
 
     @property
     def final_regret(self) -> Floats:
-        """The last recorded regret of every run: at the horizon, unless the law ran out."""
+        """The last recorded regret of every run: at the horizon, unless it ended before."""
         import numpy as np
 
         last = np.isfinite(self.regret).sum(axis=1) - 1
         return np.asarray(self.regret[np.arange(self.runs), last])
-
-    @property
-    def stopping_time(self) -> Ints:
-        """Participants of every run: all of the horizon, unless the law ran out or, in a trial, an
-        answer was given before."""
-        import numpy as np
-
-        if self.kept != RECORDS[0]:  # the last point of the grid that was reached
-            reached = np.isfinite(self.regret).sum(axis=1)
-            return np.asarray(np.concatenate([[0], self.t])[reached])
-        return np.asarray(self.pulls.max(axis=1).sum(axis=1))
-
-    @property
-    def stopped(self) -> Flags:
-        """Whether a run ended with an answer."""
-        return self.recommendation >= 0
-
-    @property
-    def recommendation(self) -> Ints:
-        """The answer of every run; -1 for none."""
-        import numpy as np
-
-        return np.full(self.runs, -1)
 
     @property
     def moving_regret(self) -> Floats:
@@ -171,205 +242,268 @@ class Result(Record):
         """Standard deviation over runs at every point of the grid (0 for a single run)."""
         return _over_runs("std", self.regret)
 
+    # --- answers ----------------------------------------------------------------------------------
+
     @property
-    def mean_pulls(self) -> Floats:
-        """Mean pulls of every arm at the end."""
+    def risk(self) -> float | None:
+        """The risk of a wrong answer that was asked for; None if the policy gives none."""
+        return self.policy.get("risk")
+
+    @property
+    def delta_correct(self) -> bool:
+        """Whether a wrong answer is proved to have at most the probability `risk`. What is proved
+        speaks of means that stay, and of arms whose outcomes are missing alike."""
+        late = self.calendar
+        alike = late is None or (late.drift is None and len(set(late.missing)) == 1)
+        return alike and bool(self.policy.get("delta_correct", False))
+
+    @property
+    def stopping_time(self) -> Ints:
+        """Participants of every run: all of the horizon, unless it ended before with an answer, or
+        because its environment had no more."""
         import numpy as np
 
-        return np.asarray(self.pulls.max(axis=1).sum(axis=0) / max(self.runs, 1))
+        if "stopping_time" in self.more:
+            return self.more["stopping_time"]
+        if self.kept != RECORDS[0]:  # the last point of the grid that was reached
+            reached = np.isfinite(self.regret).sum(axis=1)
+            return np.asarray(np.concatenate([[0], self.t])[reached])
+        return np.asarray(self.final_pulls.sum(axis=1))
+
+    participants = stopping_time
+
+    @property
+    def stopped(self) -> Flags:
+        """Whether a run ended with an answer. A search that did not has a stopping time that is a
+        lower bound, and a recommendation that is only what it would have been."""
+        if "stopped" in self.more:
+            return self.more["stopped"]
+        return self.recommendation >= 0
+
+    @property
+    def recommendation(self) -> Ints:
+        """The answer of every run; -1 for none."""
+        import numpy as np
+
+        return self.more.get("recommendation", np.full(self.runs, -1))
+
+    @property
+    def unfinished(self) -> int:
+        """Runs that came to their end without an answer."""
+        return int((~self.stopped).sum())
+
+    @property
+    def wrong(self) -> int:
+        """Runs that stopped with an arm that is not best; of a policy with `xi`, not within xi of
+        it, but for rounding."""
+        import numpy as np
+
+        means, margin = np.array(self.means), float(self.policy.get("xi") or 0.0)
+        worse = means.max() - means[self.recommendation]
+        return int((self.stopped & (worse > margin * (1.0 + 1e-9))).sum())
+
+    @property
+    def error_rate(self) -> float:
+        """Share of runs that stopped with a wrong arm."""
+        return self.wrong / self.runs if self.runs else math.nan
+
+    @property
+    def recommendations(self) -> list[int]:
+        """How often every arm was the answer of a run that stopped."""
+        import numpy as np
+
+        answers = self.recommendation[self.stopped]
+        return [int(count) for count in np.bincount(answers, minlength=len(self.means))]
+
+    @property
+    def declared(self) -> Probability:
+        """Share of runs that ended with an answer."""
+        return Probability.of(int(self.stopped.sum()), self.runs)
+
+    @property
+    def false_winners(self) -> Probability:
+        """Share of runs that recommend an arm which is not the only best: with equal arms, every
+        answer."""
+        best = self.gaps == 0.0
+        if best.sum() > 1:
+            best[:] = False
+        return Probability.of(int((self.stopped & ~best[self.recommendation]).sum()), self.runs)
+
+    @property
+    def gaps(self) -> Floats:
+        """How much worse than the best every arm is."""
+        import numpy as np
+
+        return max(self.means) - np.array(self.means)
+
+    @property
+    def worse(self) -> Ints:
+        """Participants on arms that are not best, of every run."""
+        import numpy as np
+
+        return np.asarray(self.final_pulls[:, self.gaps > 0.0].sum(axis=1))
+
+    # --- with arrivals ----------------------------------------------------------------------------
+
+    def _late(self, name: str) -> Array:
+        if name not in self.more:
+            raise InvalidArgument(
+                "arrivals", f"be given for results that are asked for {name}", None,
+                "run it again with for example arrivals=12, delay=14",
+            )  # fmt: skip
+        return self.more[name]
+
+    @property
+    def days(self) -> Floats:
+        """From the first day to the answer, or to the last release."""
+        return self._late("days")
+
+    @property
+    def used(self) -> Floats:
+        """Share of participants whose outcomes entered a release."""
+        return self._late("used")
+
+    @property
+    def named(self) -> Ints:
+        """The arm with the largest released mean at the end; -1 if nothing was released."""
+        return self._late("named")
+
+    @property
+    def estimates(self) -> Floats:
+        """Released means of every arm at the end."""
+        return self._late("estimate")
+
+    @property
+    def looks(self) -> Ints:
+        """Full blocks released, of every arm."""
+        return self._late("looks")
+
+    @property
+    def best_named(self) -> Probability:
+        """Share of runs that end with a best arm on top."""
+        best = (self.named >= 0) & (self.gaps[self.named] == 0.0)
+        return Probability.of(int(best.sum()), self.runs)
+
+    def widths(self, risk: float = 0.05) -> tuple[float, ...]:
+        """Mean widths of intervals that hold for all arms and looks together with 1 - risk, for a
+        declared default or no missing outcomes; 1 before the first look."""
+        return tuple(each.mean for each in self.width_figures(risk))
+
+    def width_figures(self, risk: float = 0.05) -> tuple[Figure, ...]:
+        """The same, each with its error and what nine of ten runs see."""
+        import numpy as np
+
+        from ..policies._races import half_width
+        from ..policies._registry import row_from_recipe
+        from ..policies._schedules import growth_of
+
+        row: Any = row_from_recipe(self.policy["recipe"]) if self.policy["recipe"] else None
+        arms, growth = len(self.means), None
+        if row is not None and row.release.releases_cells:
+            growth = growth_of(row.schedule, row.setting(arms, self.horizon))
+        if growth is None:
+            raise InvalidArgument(
+                "policy", "release running sums with Laplace noise for widths by formula",
+                self.name, "rehearse it: the report of discreet.Rehearsal(...) has intervals",
+            )  # fmt: skip
+        first, ratio = growth
+        by_look, mark = [1.0], first
+        while mark <= self.horizon:
+            wide = 2.0 * half_width(mark, len(by_look), arms, row.release.epsilon, risk)
+            by_look.append(min(1.0, wide))
+            mark += max(1, math.ceil((ratio - 1.0) * mark))
+        widths = np.array(by_look)[np.minimum(self.looks, len(by_look) - 1)]
+        return tuple(figure(widths[:, arm]) for arm in range(arms))
+
+    # --- for others -------------------------------------------------------------------------------
 
     def summary(self) -> dict[str, object]:
         """Figures for JSON: numbers that are not finite become null."""
+        regret = figures_of(self.final_regret)
+        if len(self.t) > 1:
+            regret["curve"] = {
+                "t": self.t.tolist(),
+                "mean": [finite(x) for x in self.mean_regret],
+                "sd": [finite(x) for x in self.sd_regret],
+            }
         return {
             "policy": self.label,
             "horizon": self.horizon,
             "runs": self.runs,
-            "regret": {
-                **figures_of(self.final_regret),
-                "curve": {
-                    "t": self.t.tolist(),
-                    "mean": [finite(x) for x in self.mean_regret],
-                    "sd": [finite(x) for x in self.sd_regret],
-                },
-            },
+            "regret": regret,
             "pulls": self.mean_pulls.tolist() if self.kept == RECORDS[0] else None,
             "shuffle": self.shuffle,
-            **self.circumstances(),
+            **(self._answers() if self.is_search or self.calendar is not None else {}),
+            **({} if self.calendar is None else self._trials(self.calendar)),
+            "problem": self.problem,
+            "guarantee": self.guarantee.to_dict() | {"sentence": str(self.guarantee)},
+            "seconds": finite(self.seconds),
+            "seed": self.seed,
+            "complete": self.complete,
+        }
+
+    def _answers(self) -> dict[str, object]:
+        return {
+            "risk": self.risk,
+            "delta_correct": self.delta_correct,
+            "stopping_time": figures_of(self.stopping_time),
+            "error_rate": finite(self.error_rate),
+            "recommendations": self.recommendations,
+            "unfinished": self.unfinished,
+        }
+
+    def _trials(self, calendar: Calendar) -> dict[str, object]:
+        return {
+            "calendar": calendar.to_dict(),
+            "plan": self.plan,
+            "worse": figure(self.worse).to_dict(),
+            "days": figure(self.days).to_dict(),
+            "participants": figure(self.participants).to_dict(),
+            "best_named": self.best_named,
+            "declared": self.declared,
+            "used": float(self.used.mean()),
+        }
+
+    def records(self) -> Sequence[Result]:
+        """Itself alone."""
+        return (self,)
+
+    def axes(self) -> dict[str, Array]:
+        """The coordinates of its arrays."""
+        import numpy as np
+
+        return {"run": np.asarray(self.run), "arm": np.arange(len(self.means)), "t": self.t}
+
+    def arrays(self) -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Its arrays by name, each with the names of its axes."""
+        found: dict[str, tuple[tuple[str, ...], Array]] = {"regret": (("run", "t"), self.regret)}
+        if self.environment["environment"] in MOVING:
+            found["moving_regret"] = (("run", "t"), self.moving_regret)
+        if self.kept == RECORDS[0]:
+            found["pulls"] = (("run", "t", "arm"), self.counted)
+        return found | {
+            name: (("run", "arm")[: values.ndim], values) for name, values in self.more.items()
         }
 
     def table(self) -> pa.Table:
-        """Tidy columns: policy, its settings, run, t, regret, pulls_0, pulls_1, …"""
+        """Tidy columns: policy, its settings, run, t, regret, pulls_0, pulls_1, …; of a search also
+        stopping_time, stopped and recommendation"""
+        from ._comparison import Comparison
+
         return Comparison((self,)).table()
 
     def save(self, path: str | Path) -> Path:
-        """Write a Parquet file with all settings and the version inside."""
+        """Write a Parquet file with all settings and the version inside, whole or not at all."""
+        from ._comparison import Comparison
+
         return Comparison((self,)).save(path)
 
-    def plot(self, **options: Unpack[Look]) -> Figure:
-        """The regret curve: see `discreet.simulator._plots.Look`."""
-        return Comparison((self,)).plot(**options)
-
-
-class Comparison(Collection[Result]):
-    """The results of several policies, in one environment or several: a sequence of `Result`.
-
-    Example:
-        >>> import discreet
-        >>> rows = [discreet.policy("ucb1"), discreet.policy("imed")]
-        >>> arms = discreet.Bernoulli([0.7, 0.5])
-        >>> found = discreet.compare(rows, arms, horizon=100, runs=3, seed=1)
-        >>> len(found), found[1].name
-        (2, 'imed')
-    """
-
-    def _figures(self) -> list[dict[str, object]]:
-        return [result.summary() for result in self.results]
-
-    def table(self) -> pa.Table:
-        """Tidy columns: policy, row, its budget and options, environment, problem, arms, horizon,
-        run, t, regret, pulls_0, pulls_1, …; moving_regret where means move."""
-        import numpy as np
-
-        results = self.results
-        if not results:
-            raise InvalidArgument("results", "hold at least one", results, "run a policy first")
-        columns: dict[str, object] = {
-            "run": np.concatenate([np.repeat(r.run, len(r.t)) for r in results]),
-            "t": np.concatenate([np.tile(r.t, r.runs) for r in results]),
-            "regret": np.concatenate([r.regret.ravel() for r in results]),
-        }
-        if any(r.environment["environment"] in MOVING for r in results):
-            columns["moving_regret"] = np.concatenate([r.moving_regret.ravel() for r in results])
-        columns |= trial_columns(results)
-        pulls = pulls_columns(results)
-        settings = settings_arrays(results, [r.regret.size for r in results], [*columns, *pulls])
-        entry: dict[str, object] = {
-            "format": FORMAT,
-            "version": __version__,
-            "results": [
-                r.settings("horizon", "shuffle") | {"runs": r.runs, "points": len(r.t)} | r.more()
-                for r in results
-            ],
-        }
-        table = stamped({**settings, **columns, **pulls}, entry)
-        checksum = digest(entry, numbers(table, _tidy(table)))
-        return stamped(table, entry | {"digest": checksum})
-
-    def save(self, path: str | Path) -> Path:
-        """Write a Parquet file with all settings and the version inside, whole or not at all.
-
-        What could not be loaded again is refused before anything is written.
-        """
-        table = self.table()
-        try:
-            from_table(table)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidArgument(
-                "results", "be such that they can be loaded again", f"{error}",
-                "save the results of each study by itself",
-            ) from None  # fmt: skip
-        return save_table(table, path)
-
-    def plot(self, **options: Unpack[Look]) -> Figure:
-        """Regret curves with error bands: or final regret against a setting: see
+    def plot(self, **options: Unpack[Look]) -> Picture:
+        """The curve of regret, or of a search its mean samples: see
         `discreet.simulator._plots.Look`."""
-        from ._plots import plot_regret
+        from ._comparison import Comparison
 
-        return plot_regret(self, **options)
-
-
-def trial_columns(results: Sequence[Result]) -> dict[str, object]:
-    """What only trials have, the same at every point of a run; NaN for other results."""
-    import numpy as np
-
-    names = dict.fromkeys(name for result in results for name in result.trial)
-    return {
-        name: np.concatenate(
-            [
-                np.repeat(r.trial.get(name, np.full(r.runs, np.nan)).astype(float), len(r.t))
-                for r in results
-            ]
-        )
-        for name in names
-    }
-
-
-def trial_parts(
-    entry: dict[str, Any], columns: dict[str, Array], rows: slice, shape: tuple[int, int], arms: int
-) -> tuple[type[Result], dict[str, Any]]:
-    """The class of a trial's result, and what it has beside others."""
-    import numpy as np
-
-    from .calendar import TrialResult
-    from .calendar._setting import calendar_from_dict
-
-    def column(name: str, kind: type) -> Array:
-        found: Array = columns[name][rows].reshape(shape)[:, 0].astype(kind)
-        return found
-
-    def each(name: str, kind: type) -> Array:
-        return np.stack([column(f"{name}_{arm}", kind) for arm in range(arms)], axis=1)
-
-    trial = {
-        "calendar": calendar_from_dict(entry.pop("calendar")), "plan": entry.pop("plan"),
-        "estimates": each("estimate", float), "looks": each("looks", np.int64),
-        "days": column("days", float), "named": column("named", np.int64),
-        "used": column("used", float), "answer": column("answer", np.int64),
-    }  # fmt: skip
-    return TrialResult, trial
-
-
-def _tidy(table: pa.Table) -> list[str]:
-    """The columns of numbers that a result is made of."""
-    known = (*TIDY, "days", "named", "used", "answer")
-    starts = ("pulls_", "estimate_", "looks_")
-    return [n for n in table.column_names if n in known or n.startswith(starts)]
-
-
-def from_table(table: pa.Table) -> Comparison:
-    """The results that a table holds; ValueError and its like if it does not fit its settings."""
-    entry = settings_in(table)
-    columns = numbers(table, _tidy(table))
-    if entry.pop("digest") != digest(entry, columns):
-        raise ValueError("they were changed after they were written")
-    return Comparison(tuple(_unpacked(columns, table.num_rows, entry["results"])))
-
-
-def load(path: str | Path) -> Comparison:
-    """What `save` wrote; refuses files that are damaged, foreign or of a later format."""
-    with damage_named(path, "result"):
-        table, _ = open_table(path, "result", newest=FORMAT)
-        return from_table(table)
-
-
-def _unpacked(
-    columns: dict[str, Array], length: int, settings: list[dict[str, Any]]
-) -> Iterator[Result]:
-    start = 0
-    for entry in settings:
-        entry = dict(entry)
-        runs, points = entry.pop("runs"), entry.pop("points")
-        rows = slice(start, start + runs * points)
-        start = rows.stop
-        if start > length:
-            raise ValueError("too few rows")
-        means = tuple(entry.pop("means"))
-        kept = len(means) if entry.pop("kept", RECORDS[0]) == RECORDS[0] else 0
-        kind: type[Result] = Result
-        trial: dict[str, Any] = {}
-        if "calendar" in entry:
-            kind, trial = trial_parts(entry, columns, rows, (runs, points), len(means))
-        yield kind(
-            **entry,
-            **trial,
-            means=means,
-            run=columns["run"][rows].reshape(runs, points)[:, 0],
-            t=columns["t"][rows].reshape(runs, points)[0] if runs else columns["t"][rows],
-            regret=columns["regret"][rows].reshape(runs, points),
-            counted=pulls_from(columns, kept, rows).reshape(runs, points, kept),
-        )
-    if start != length:
-        raise ValueError("too many rows")
+        return Comparison((self,)).plot(**options)
 
 
 def _over_runs(what: str, regret: Floats) -> Floats:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack
 
 from .._checks import MOST_RUNS, check_flag, count, rounds
 from .._compiled import kinds_of, machine_code
@@ -28,11 +28,12 @@ from ..policies import CATALOGUE, Policy
 from ..policies._policy import BasePolicy, served
 from ..policies._ranks import is_ranked
 from ..policies._step import FINISHED, STARVED, fresh_state, parts_of
+from ._comparison import Comparison
 from ._late import check_late, empty_post, late_kernel
 from ._loop import Curve, Study, fresh_course, loop_kernel, simulated_state
 from ._own import OwnPolicy, OwnWork, Row, own
 from ._record import RECORDS, check_record
-from ._results import Comparison, Result
+from ._results import Result
 from ._work import (
     Place,
     Player,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from .._types import Ints
-    from .calendar import Calendar, TrialResult
+    from .calendar import Calendar
     from .calendar._setting import Late
 
 DECISIONS = 100_000
@@ -99,15 +100,6 @@ class Asked(NamedTuple):
     record: str = RECORDS[0]
 
 
-@overload
-def simulate(
-    policy: Row, environment: Place, *, shuffle: bool = ..., **size: Unpack[Size]
-) -> Result: ...
-@overload
-def simulate(
-    policy: Row, environment: Place, *, horizon: float, runs: int = ..., seed: int | None = ...,
-    threads: int | None = ..., arrivals: float, **late: Unpack[Late],
-) -> TrialResult: ...  # fmt: skip
 def simulate(
     policy: Row,
     environment: Place,
@@ -122,7 +114,7 @@ def simulate(
     record: str = RECORDS[0],
     arrivals: float | None = None,
     **late: Unpack[Late],
-) -> Result | TrialResult:
+) -> Result:
     """Play a policy many times in an environment, and record its regret and pulls.
 
     The same seed gives the same numbers, whatever the number of threads. Noise is fast and seeded:
@@ -140,7 +132,8 @@ def simulate(
             many runs, and pulls are reported under the arms' own numbers.
         progress: Whether to show a bar. Default: on a terminal, after a second.
         record: "regret" keeps no pulls, which take gigabytes with many arms and runs.
-        arrivals: Participants a day; outcomes then come late, and the result is a `TrialResult`.
+        arrivals: Participants a day; outcomes then come late, and the result has
+            `days`, `used` and `recommendation`.
         **late: With arrivals: `delay` (a deadline in days, or a `Delay`), `missing` (the share that
             never answers, or one per arm), `default` (what a missing outcome counts as; default:
             the mean of those who answered), `drift`, `window` (assignments that are shuffled),
@@ -161,11 +154,9 @@ def simulate(
     """
     if arrivals is not None and check_flag("shuffle", shuffle):
         raise InvalidArgument(
-            "shuffle",
-            "be False with arrivals",
-            shuffle,
+            "shuffle", "be False with arrivals", shuffle,
             "arms are played concurrently: leave it out",
-        )
+        )  # fmt: skip
     return compare(
         [policy],
         environment,

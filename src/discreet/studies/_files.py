@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
-from ..simulator._results import METADATA
+from ..simulator._files import METADATA
 from ._measures import Number
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import DamagedFile, DiscreetError, InvalidArgument
-from ..simulator._results import written_whole
+from ..simulator._files import written_whole
 from ._base import Mark, Verdict
 from ._files import PNG, Findings, Judged, Measured, SecondSeed, load_findings, place_of
 from ._measures import Measure

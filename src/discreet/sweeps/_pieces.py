@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 from .._progress import Bar
 from ..errors import DiscreetError, InvalidArgument
 from ..identify._loop import loop_kernel as identifying_loop
-from ..identify._results import COLUMNS, Identifications, IdentifyResult
-from ..identify._results import from_table as identifications
 from ..identify._runs import Identification
 from ..linear._late import LateWork, context_slots
 from ..linear._loop import loop_kernel as linear_loop
@@ -31,13 +29,14 @@ from ..linear._runs import LinearWork
 from ..policies._fingerprints import fingerprint
 from ..protocol import play_kernel
 from ..protocol.worlds._contexts import context_kernel
+from ..simulator._comparison import FORMAT, from_table
 from ..simulator._files import open_table, save_table
 from ..simulator._loop import loop_kernel
 from ..simulator._own import OwnPolicy, OwnWork
 from ..simulator._record import RECORDS
-from ..simulator._results import Comparison, Result, from_table
+from ..simulator._results import Result
 from ..simulator._runs import Simulation, log_grid
-from ..simulator.calendar import TrialResult, TrialWork
+from ..simulator.calendar import TrialWork
 from ..simulator.calendar._runs import filled_of
 from ._grid import Cell
 
@@ -47,12 +46,6 @@ FILES = (
     "simulator/_seeds.py", "simulator/_work.py",
 )  # fmt: skip
 """The code that a run's numbers depend on."""
-TRIAL = ("estimates", "looks", "days", "named", "used", "answer")
-"""What a trial has of every run beside regret and pulls."""
-NEWEST = 9
-"""Formats of results are checked where they are read."""
-
-Outcome = Result | IdentifyResult
 AnyWork = Simulation | LinearWork | Identification | OwnWork | TrialWork
 
 
@@ -129,7 +122,7 @@ class Piece:
 class Played(NamedTuple):
     """What a piece came to, and the seconds that its runs took."""
 
-    result: Outcome
+    result: Result
     seconds: float
 
 
@@ -152,7 +145,7 @@ def play(piece: Piece, code: str, stop: threading.Event | None = None) -> Played
     return Played(timeless(work.result()), work.seconds)
 
 
-def timeless(result: Outcome) -> Outcome:
+def timeless(result: Result) -> Result:
     """The same without what differs from one time to the other: its file has the same bytes."""
     return replace(result, seconds=math.nan, policy=result.policy | {"label": ""})
 
@@ -214,32 +207,27 @@ def source_digest() -> str:
     return seen.hexdigest()
 
 
-def write(result: Outcome, path: Path) -> None:
+def write(result: Result, path: Path) -> None:
     """A piece's file: the same bytes whenever it is written."""
     save_table(result.table(), path)
 
 
-def read(path: Path) -> Outcome:
+def read(path: Path) -> Result:
     """The result in a piece's file."""
-    table, entry = open_table(path, "piece", newest=NEWEST)
-    found: Comparison | Identifications
-    found = identifications(table) if "kind" in entry else from_table(table)
-    return found[0]
+    table, _ = open_table(path, "piece", newest=FORMAT)
+    return from_table(table)[0]
 
 
-def joined(cell: Cell, parts: list[Outcome]) -> Outcome:
+def joined(cell: Cell, parts: list[Result]) -> Result:
     """The pieces of a cell, in the order of their runs, as one result."""
     import numpy as np
 
-    names = ["run", "counted"]
-    names += ["regret"] if isinstance(parts[0], Result) else [*COLUMNS[1:]]
-    names += [*TRIAL] if isinstance(parts[0], TrialResult) else []
     changed: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in names
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("run", "counted", "regret")
     }
-    if isinstance(parts[0], IdentifyResult) and parts[0].lost is not None:
-        changed["lost"] = np.concatenate([part.regret for part in parts])
     changed |= {
+        "more": {n: np.concatenate([part.more[n] for part in parts]) for n in parts[0].more},
         "complete": all(part.complete for part in parts),
         "policy": parts[0].policy | {"label": cell.policy.label},
         "problem": cell.name,

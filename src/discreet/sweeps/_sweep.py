@@ -26,10 +26,10 @@ from pathlib import Path
 from .._checks import MOST_RUNS, check_flag, count
 from .._progress import Bar
 from ..errors import DamagedFile, InvalidArgument
-from ..identify._results import Identifications, IdentifyResult
 from ..identify._runs import MAX_SAMPLES
+from ..simulator._comparison import Comparison
 from ..simulator._record import RECORDS, check_record
-from ..simulator._results import Comparison, Result
+from ..simulator._results import Result
 from ..simulator._runs import LATE, check_kept
 from ..simulator._work import check_room, check_threads, entropy_of
 from ._grid import (
@@ -43,7 +43,7 @@ from ._grid import (
     late_cells,
     values_of,
 )
-from ._pieces import Outcome, Piece, Played, check_lasting, joined, read, timeless, write
+from ._pieces import Piece, Played, check_lasting, joined, read, timeless, write
 from ._pool import check_executor, run
 
 PIECE = 25
@@ -71,7 +71,7 @@ def sweep(
     record: str = RECORDS[0],
     arrivals: float | None = None,
     **grid: object,
-) -> Comparison | Identifications:
+) -> Comparison:
     """Play every policy with every setting that it takes in every environment, with the same seeds.
 
     Cells are cut into pieces, which run on threads, processes or a cluster. The results do not
@@ -99,7 +99,7 @@ def sweep(
             with arrivals also what `simulate` takes.
 
     Returns:
-        A `Comparison`, or `Identifications`, with one result per cell. After Ctrl-C it has what is
+        A `Comparison` with one result per cell. After Ctrl-C it has what is
         finished.
 
     Raises:
@@ -143,7 +143,7 @@ def sweep(
     every = [one for several in pieces for one in several]
     check_executor(executor, [several[0] for several in pieces])
     store = None if folder is None else Store(folder, cells)
-    done: dict[int, Outcome] = {} if store is None else dict(store.found(every))
+    done: dict[int, Result] = {} if store is None else dict(store.found(every))
 
     def keep(played: Piece, outcome: Played) -> None:
         done[id(played)] = outcome.result
@@ -155,12 +155,10 @@ def sweep(
         bar.estimates = False
         run(missing, executor, workers, keep, bar, len(every) - len(missing))
     results = [_gathered(several, done) for several in pieces]
-    if isinstance(results[0], IdentifyResult):
-        return Identifications(tuple(r for r in results if isinstance(r, IdentifyResult)))
-    return Comparison(tuple(r for r in results if isinstance(r, Result)))
+    return Comparison(tuple(results))
 
 
-def _gathered(pieces: list[Piece], done: dict[int, Outcome]) -> Outcome:
+def _gathered(pieces: list[Piece], done: dict[int, Result]) -> Result:
     """What is finished of a cell, as one result; none of its runs, if Ctrl-C came first."""
     parts = [done[id(piece)] for piece in pieces if id(piece) in done]
     found = joined(pieces[0].cell, parts or [timeless(pieces[0].work().result())])
@@ -190,11 +188,11 @@ class Store:
         """The file of a piece."""
         return self.folder / f"{piece.digest}.parquet"
 
-    def add(self, piece: Piece, result: Outcome) -> None:
+    def add(self, piece: Piece, result: Result) -> None:
         """Write a piece's file."""
         write(result, self.path(piece))
 
-    def found(self, pieces: list[Piece]) -> Iterator[tuple[int, Outcome]]:
+    def found(self, pieces: list[Piece]) -> Iterator[tuple[int, Result]]:
         """The pieces that are there; a damaged one is played again."""
         there = {file.name for file in self.folder.iterdir()}
         for piece in pieces:

@@ -5,6 +5,7 @@ outcomes. Which plan a policy has, and which world is the quickest that is exact
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -32,8 +33,8 @@ from ...protocol import (
 from ...protocol import begin as begin_trial
 from ...protocol._state import ANSWER, LOOKED
 from ...protocol.worlds._calendar import earned_in_drift, tossed_in_drift
+from .._results import Result
 from .._work import Player, RegretWork
-from ._results import TrialResult
 from ._setting import DRIFTS, ENVIRONMENTS, Calendar
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class TrialWork(RegretWork[Policy, Environment]):
     def player(self) -> Player:
         return TrialPlayer(self)
 
-    def result(self) -> TrialResult:
+    def result(self) -> Result:
         done = slice(None) if self.complete else self.done
         known = self.sizes > 0
         means = estimated_means(self.policy, self.estimates)
@@ -197,12 +198,13 @@ class TrialWork(RegretWork[Policy, Environment]):
         import numpy as np
 
         named = np.array([-1 if best is None else -best[1] for best in ranked], np.int64)
-        base = super().result()
-        return TrialResult(
-            **{name: getattr(base, name) for name in base.__dataclass_fields__},
-            calendar=self.calendar, plan=self.terms.plan, estimates=means[done],
-            looks=self.looks[done], days=self.days[done], named=named[done],
-            used=self.used[done], answer=self.answer[done],
+        more = {
+            "days": self.days, "used": self.used, "named": named, "recommendation": self.answer,
+            "estimate": means, "looks": self.looks,
+        }  # fmt: skip
+        return replace(
+            super().result(), calendar=self.calendar, plan=self.terms.plan,
+            more={name: values[done] for name, values in more.items()},
         )  # fmt: skip
 
 

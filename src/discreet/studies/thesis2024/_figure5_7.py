@@ -77,7 +77,7 @@ class StoppingTimes(Figure):
             for label, proved in zip(HEURISTIC, PRINTED, strict=True):
                 draw_stops(axes, mine, label, BUDGETS, hues[proved], dashed=True)
             for label, line in ((TTUCB, "-"), (PLAIN, "--")):
-                level = result_in(mine, label).mean
+                level = result_in(mine, label).stopping_time.mean()
                 axes.axhline(level, color=hues[TTUCB], linestyle=line, label=label)
             axes.axvline(LOW_PRIVACY[instance], color="#bbbbbb", linewidth=4, alpha=0.5)
             axes.set_xscale("log")

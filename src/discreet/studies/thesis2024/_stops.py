@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-    from ...identify import Identifier, IdentifyResult
-    from ...simulator import Comparison
+    from ...identify import Identifier
+    from ...simulator import Comparison, Result
 
 INSTANCES = {
     "instance 1": (0.95, 0.9, 0.9, 0.9, 0.5),
@@ -33,9 +33,9 @@ TTUCB = "TTUCB"
 class Stops:
     """Identifications of several rows on one law, in the place of a comparison of regrets."""
 
-    results: tuple[IdentifyResult, ...]
+    results: tuple[Result, ...]
 
-    def __iter__(self) -> Iterator[IdentifyResult]:
+    def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
     def table(self) -> pa.Table:
@@ -48,7 +48,7 @@ class Stops:
             "policy": names.dictionary_encode(),
             "run": np.concatenate([r.run for r in self.results]),
             "t": np.concatenate([r.stopping_time for r in self.results]),
-            "regret": np.concatenate([r.regret for r in self.results]),
+            "regret": np.concatenate([r.final_regret for r in self.results]),
         }
         return pa.table(columns)
 
@@ -61,7 +61,7 @@ def identified(lab: Lab, setting: str, curves: Mapping[str, Identifier], **value
     rows = [replace(row, name=label) for label, row in curves.items()]
     means, size = INSTANCES[setting], lab.size
 
-    def run(missing: list[int]) -> Iterator[IdentifyResult]:
+    def run(missing: list[int]) -> Iterator[Result]:
         if lab.pieces is not None:
             found = lab.swept(
                 [rows[place] for place in missing], Bernoulli(means), runs=size.runs, risk=DELTA,
@@ -85,11 +85,11 @@ def identified(lab: Lab, setting: str, curves: Mapping[str, Identifier], **value
     return Panel(setting, cast("Comparison", Stops(results)), values)
 
 
-def result_in(panels: list[Panel], label: str, epsilon: float | None = None) -> IdentifyResult:
+def result_in(panels: list[Panel], label: str, epsilon: float | None = None) -> Result:
     """The runs of a curve at a budget, among the panels of one instance."""
     for panel in panels:
         if panel.values.get("epsilon") == epsilon and label in panel.labels:
-            return cast("IdentifyResult", panel[label])
+            return panel[label]
     raise KeyError(label)
 
 
@@ -104,9 +104,11 @@ def draw_stops(
     """Mean ± standard deviation against ε."""
     import numpy as np
 
+    from ...simulator._record import spread
+
     results = [result_in(panels, label, epsilon) for epsilon in budgets]
-    mean = np.array([result.mean for result in results])
-    sd = np.array([result.sd for result in results])
+    mean = np.array([result.stopping_time.mean() for result in results])
+    sd = np.array([spread(result.stopping_time) for result in results])
     line = "--" if dashed else "-"
     axes.plot(budgets, mean, line, color=hue, label=label, linewidth=1.7, marker="o", markersize=3)
     axes.fill_between(
@@ -117,7 +119,7 @@ def draw_stops(
 def worst_error(panels: list[Panel], labels: tuple[str, ...]) -> Measure:
     """The largest error rate of some curves."""
     rates = [
-        cast("IdentifyResult", result).error_rate
+        result.error_rate
         for panel in panels
         for result in panel.comparison
         if result.name in labels

@@ -31,8 +31,9 @@ from ...identify import identifier
 from ...policies import Policy, policy
 from ...policies._private_kl import first_batch
 from ...simulator import compare
-from ...simulator.calendar import Calendar, Delay, Drift, TrialResult, calendar
-from ...simulator.calendar._results import Figure, Probability, figure
+from ...simulator._record import Figure, Probability, figure
+from ...simulator._results import Result
+from ...simulator.calendar import Calendar, Delay, Drift, calendar
 from ...simulator.calendar._runs import checked_size
 from ._plan import number
 from ._progress import Steps
@@ -364,9 +365,7 @@ def _lines(
     return lines
 
 
-def _trials(
-    row: Policy, environment: Bernoulli, asked: Calendar, given: dict[str, Any]
-) -> TrialResult:
+def _trials(row: Policy, environment: Bernoulli, asked: Calendar, given: dict[str, Any]) -> Result:
     """Trials on a calendar that was checked."""
     late: dict[str, Any] = {
         "delay": asked.delay, "missing": asked.missing, "drift": asked.drift,
@@ -375,7 +374,7 @@ def _trials(
     }  # fmt: skip
     size: dict[str, Any] = {**given, "points": 2}
     (found,) = compare([row], environment, arrivals=asked.arrivals, **size, **late)
-    assert isinstance(found, TrialResult)
+    assert isinstance(found, Result)
     return found
 
 
@@ -411,15 +410,15 @@ def _scan(
     return [late for late in scan if late.in_time > 0.0 and (late.deadline > 0.0 or deadlines)]
 
 
-def _deadline(trials: TrialResult, asked: Calendar) -> Deadline:
+def _deadline(trials: Result, asked: Calendar) -> Deadline:
     answered = math.fsum(asked.answered) / len(asked.answered)
     regret = figure(trials.final_regret)
     return Deadline(asked.delay.deadline, answered, regret, figure(trials.days))
 
 
 def _line(
-    label: str, epsilon: float, trials: TrialResult, risk: float,
-    races: TrialResult | None = None, level: TrialResult | None = None,
+    label: str, epsilon: float, trials: Result, risk: float,
+    races: Result | None = None, level: Result | None = None,
 ) -> TrialLine:  # fmt: skip
     line = TrialLine(
         label, epsilon, figure(trials.worse), figure(trials.final_regret), figure(trials.days),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ._plan import number
 
 if TYPE_CHECKING:
-    from ...simulator.calendar._results import Figure, Probability
+    from ...simulator._record import Figure, Probability
     from ._calendar import Deadline, Difference, TrialLine, TrialPlan
 
 GAIN = 0.99

@@ -10,8 +10,9 @@ import math
 
 from ..._progress import Bar
 from ...arms import Bernoulli
-from ...identify import IDENTIFIERS, IdentifyResult, identifier, identify
+from ...identify import IDENTIFIERS, identifier, identify
 from ...privacy._guarantees import Definition
+from ...simulator._results import Result
 from .._identification import identification_samples
 from ._plan import Found, Prediction
 from ._progress import Steps
@@ -108,7 +109,7 @@ def orders(asked: Question) -> list[tuple[float, ...]]:
     ]
 
 
-def _cut(results: list[IdentifyResult]) -> int | None:
+def _cut(results: list[Result]) -> int | None:
     """Where runs were cut off, if any was."""
     return MOST if any(result.unfinished for result in results) else None
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from ..._checks import means_of
 from ...arms import Bernoulli
-from ...identify import Identifier, IdentifyResult, identify
+from ...identify import Identifier, identify
 from ...inference import intervals
 from ...inference._replay import replayed
 from ...policies import Policy
-from ...simulator import Result, simulate
+from ...simulator import simulate
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,6 @@ def interval_widths(
 
     environment = Bernoulli(means_of(means))
     options: dict[str, Any] = {"runs": trials, "seed": seed, "progress": False}
-    result: IdentifyResult | Result
     if isinstance(policy, Identifier):
         result = identify(policy, environment, risk=policy.risk, max_samples=horizon, **options)
     else:
