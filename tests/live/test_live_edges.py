@@ -384,7 +384,7 @@ def test_noise_that_could_not_be_drawn_is_refused_when_the_trial_is_planned(name
 # --- single batches -------------------------------------------------------------------------------
 
 
-def test_a_batch_with_a_place_left_has_no_moment_after_which_outcomes_are_late(
+def test_an_outcome_is_late_after_its_own_deadline_though_its_batch_has_a_place_left(
     clock: Clock,
 ) -> None:
     trial = batch_trial(policy("dp-imed", epsilon=1.0, first=3), 2, deadline=10.0, clock=clock)
@@ -394,8 +394,10 @@ def test_a_batch_with_a_place_left_has_no_moment_after_which_outcomes_are_late(
     assert trial.report()["next_release"] is None
     trial.record(0, 1.0)
     (block,) = trial._store.blocks.values()
-    assert list(block.outcomes) == [0]
+    assert not block.outcomes
     trial.assign(2)
+    trial.record(2, 1.0)
+    assert list(block.outcomes) == [2]
     assert trial.report()["next_release"] == clock.now + 10.0
 
 
@@ -403,8 +405,8 @@ def test_a_batch_with_a_place_left_has_no_moment_after_which_outcomes_are_late(
     ("entry", "value", "why"),
     [
         ("releases", None, "counts of releases"), ("releases", [0], "counts of releases"),
-        ("cut", 0, "no open block"), ("begun", 1, "no open block"), ("answer", 2, "recommends"),
-        ("answer", True, "recommends"), ("t", -1, "lacks its t"), ("arm", 2, "no open block"),
+        ("begun", 1, "whether its rule has looked"), ("arm", 2, "no open block"),
+        ("head", None, "lacks its streams"),
     ],
 )  # fmt: skip
 def test_a_damaged_state_is_refused_by_what_is_wrong(entry: str, value: Any, why: str) -> None:
@@ -447,11 +449,15 @@ def test_a_rule_whose_opening_could_not_be_stored_is_not_asked_again(
     trial = klucb_trial(path=path)
     trial.assign("x")
 
-    def full(store: SqliteStore, block: str, run: Any) -> None:
-        raise OSError(28, "No space left on device")
+    stored = SqliteStore.release
+
+    def full(store: SqliteStore, block: str | None, *state: Any) -> None:
+        if block is None:
+            raise OSError(28, "No space left on device")
+        stored(store, block, *state)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteStore, "begin", full)
+        patch.setattr(SqliteStore, "release", full)
         with pytest.raises(OSError, match="No space"):
             trial.record("x", 1.0)
     trial.close()

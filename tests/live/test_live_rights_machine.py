@@ -246,5 +246,7 @@ def test_the_machine_finds_what_is_wrong(
     where: str, name: str, bug: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"discreet.live.{where}.{name}", bug)
+    # who gets which arm is drawn, so a life that shows a bug need not do so the next time
+    found = settings(STEPS, print_blob=False, max_examples=400)
     with pytest.raises(AssertionError):
-        run_state_machine_as_test(Rights, settings=settings(STEPS, print_blob=False))
+        run_state_machine_as_test(Rights, settings=found)

@@ -235,15 +235,17 @@ def cut(path: Path, share: float) -> None:
     path.write_bytes(data[: int(len(data) * share)])
 
 
-def rewritten(column: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
+def rewritten(
+    column: str, change: Callable[[Any], Any], table: str = "trials"
+) -> Callable[[Path], None]:
     """A document of the trial that somebody has changed by hand."""
 
     def damage(path: Path) -> None:
         with closing(sqlite3.connect(path)) as file:
-            (text,) = file.execute(f"SELECT {column} FROM trials").fetchone()
+            (text,) = file.execute(f"SELECT {column} FROM {table}").fetchone()
             data = json.loads(text)
             change(data)
-            file.execute(f"UPDATE trials SET {column} = ?", (json.dumps(data),))
+            file.execute(f"UPDATE {table} SET {column} = ?", (json.dumps(data),))
             file.commit()
 
     return damage
@@ -271,10 +273,14 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "other row": (
         rewritten("settings", lambda d: d["policy"]["recipe"].update(alpha=1.0)), "another",
     ),
-    "no view": (rewritten("public", lambda d: d.pop("view")), "view"),
-    "short view": (rewritten("public", lambda d: d["view"]["value"].pop()), "another shape"),
+    "no head": (rewritten("moved", lambda d: d.update(head=0), "heads"), "lacks its streams"),
+    "short head": (
+        rewritten("moved", lambda d: d["head"]["value"].pop(), "heads"), "another shape",
+    ),
     "strange arm": (rewritten("public", lambda d: d.update(arm=9)), "open block"),
-    "negative t": (rewritten("public", lambda d: d.update(t=-1)), "its t"),
+    "negative count": (
+        rewritten("moved", lambda d: d["head"]["at"].__setitem__(0, -1), "heads"), "counts",
+    ),
     "no range": (rewritten("settings", lambda d: d.pop("outcome_range")), "settings"),
     "bad range": (rewritten("settings", lambda d: d.update(outcome_range=[1, 0])), "settings"),
     "another's ledger": (changed("UPDATE keys SET key = zeroblob(32)"), "state of the run"),

@@ -62,7 +62,8 @@ def test_which_rows_are_played_in_streams() -> None:
             trial = Trial(row.example(), 2, horizon=100)
         except InvalidArgument:
             continue
-        if isinstance(trial._run, StreamRun):
+        assert isinstance(trial._run, StreamRun)
+        if trial._run.CHANGES:
             found.add(name)
         else:
             with pytest.raises(InvalidArgument, match="streams"):

@@ -156,7 +156,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
         return 0, 0
 
     def published(self: ContextRun, actions: Any, outcomes: Any) -> None:
-        hidden = [[0] * self.dimension for _ in actions]
+        hidden = [[0] * self.design.dimension for _ in actions]
         publish(self, hidden if self.private else actions, outcomes)
 
     monkeypatch.setattr(Run, "completed", nothing)

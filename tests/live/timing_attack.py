@@ -63,7 +63,7 @@ def timed_firsts(trial: Any) -> Timed:
 def begin_anew(trial: Any, beginning: Any) -> None:
     """As if nobody had come yet; a store in use is not made for that."""
     trial._store._now = {}, {}
-    trial._store.create(beginning, len(trial._arms), trial._plan.run.FIRST)
+    trial._store.create(beginning, len(trial._arms), None)
     trial._stale = True
 
 

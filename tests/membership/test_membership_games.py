@@ -314,5 +314,5 @@ def test_scores_of_a_mean_refuse_other_mechanisms() -> None:
     with pytest.raises(InvalidArgument, match="be made for this mechanism"):
         Game(release, COLUMNS.easiest()).play(membership.LikelihoodRatio(), 2)
     uniform = membership.Independent(lambda rng, rows: rng.random((rows, 1)), [0.5], 1 / 12)
-    with pytest.raises(InvalidArgument, match="know the exact law"):
+    with pytest.raises(InvalidArgument, match="know the exact distribution"):
         Game(Mean(uniform, 5), [0.3]).play(membership.LikelihoodRatio(), 2)

@@ -211,7 +211,7 @@ def test_what_cannot_serve_a_kind_refuses_it_by_name() -> None:
         ),
         ("be a LinearProblem", lambda: discreet.simulate(flat, environment, horizon=100)),
         (
-            "be a law of rewards",
+            "be an environment with finite arms",
             lambda: discreet.simulate(discreet.policy("ucb1"), problem, horizon=100),
         ),
     ]

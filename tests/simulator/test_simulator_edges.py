@@ -23,12 +23,12 @@ NAMES: list[Any] = ["ucb1"]
         (
             lambda: discreet.compare(ROW, ENVIRONMENT, horizon=10),
             "policies",
-            "compare([policy], law",
+            "compare([policy], environment",
         ),
         (
             lambda: discreet.compare("ucb1", ENVIRONMENT, horizon=10),
             "policies",
-            "compare([policy], law",
+            "compare([policy], environment",
         ),
         (
             lambda: discreet.compare(NAMES, ENVIRONMENT, horizon=10),

@@ -61,7 +61,7 @@ def test_fixed_size_rows_are_listed_once() -> None:
         ([], EASY, {"horizon": 100}, "at least one policy"),
         ([object], EASY, {"horizon": 100}, "or give an object with select"),
         (["ucb1"], [], {"horizon": 100}, "at least one problem"),
-        (["ucb1"], [0.7, 0.5], {"horizon": 100}, "be laws of rewards"),
+        (["ucb1"], [0.7, 0.5], {"horizon": 100}, "be environments or linear problems"),
         (["ucb1"], EASY, {"horizon": []}, "horizon must have at least one value"),
         (["ucb1"], EASY, {"horizon": [10, 10]}, "horizon must list every value once"),
         (["ucb1"], EASY, {"horizon": 1}, "be at least the number of arms"),

@@ -73,5 +73,5 @@ def test_what_a_later_process_would_not_recognise_is_refused(tmp_path: Path) -> 
     with pytest.raises(InvalidArgument, match="policies must be names or policies"):
         discreet.sweep([3], ENVIRONMENTS[0], horizon=30)  # type: ignore[list-item]
     problem = discreet.linear.LinearProblem.random(arms=3, dimension=2, seed=1)
-    with pytest.raises(InvalidArgument, match="linear rows need"):
+    with pytest.raises(InvalidArgument, match="linear policies need"):
         discreet.sweep(Greedy, problem, horizon=30)

@@ -9,7 +9,7 @@ from ._policies import describe
 
 INTRODUCTION = """# The catalogue
 
-Every policy that `discreet.policy(name)` builds, with the guarantee that follows from its parts for
+Every policy that `discreet.policy` builds by name, with the guarantee that follows from its parts for
 an example budget. `discreet policies` prints the same, and `discreet show NAME` shows one policy
 with its formulas. [Which policy to choose](choosing.md) gives advice. [Schedule × release ×
 rule](table.md) explains the parts.

@@ -8,7 +8,6 @@ and no outcome of it is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from ..policies import Policy
@@ -19,8 +18,8 @@ from ._run import Standing
 from ._stream_run import StreamRun
 
 if TYPE_CHECKING:
-    from ._rules import Action, Effect, Member, Terms
-    from ._run import Blocks, Outcomes
+    from ._rules import Effect, Member, Terms
+    from ._run import Blocks
 
 
 class BatchRun(StreamRun):
@@ -43,9 +42,9 @@ class BatchRun(StreamRun):
             self.steps.plan(self.design, self.head, 1, self.random)
             self.arm = next(arm for arm, left in enumerate(self.head.left) if left > 0)
 
-    def publish(self, actions: Sequence[Action | None], outcomes: Outcomes) -> None:
-        super().publish(actions, outcomes)
-        self.begun = False
+    @property
+    def owes(self) -> bool:
+        return True
 
     def begin(self) -> None:
         super().begin()

@@ -258,7 +258,12 @@ class StreamRun(Recorded, Run):
             self.releases[arm] += 1
             if head.full[arm] > full:
                 self.enter(arm, known)
-        self.begun = not self.steps.owes(design, head)
+        self.begun = not self.owes
+
+    @property
+    def owes(self) -> bool:
+        """Whether the rule is to look at the last release before anything else happens."""
+        return bool(self.steps.owes(self.design, self.head))
 
     def completed(self, block: Any, default: int | None) -> Outcomes:
         """The sum of a block's outcomes, and how many they are: missing ones count as declared."""

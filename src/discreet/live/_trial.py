@@ -81,8 +81,8 @@ class Trial(Curator):
         arms: Their names, or how many there are.
         horizon: How many assignments are used at most. Some policies need it.
         deadline: How long after its assignment an outcome counts, with its unit: "28 days",
-            "30 min", "PT12H" or a `timedelta` (in single batches: after the last assignment of its
-            batch). A block is released that long after its last place was taken, whoever has
+            "30 min", "PT12H" or a `timedelta` (with contexts: after the last assignment of its
+            block). A block is released that long after its last place was taken, whoever has
             responded by then. Without a deadline a block waits until everybody has responded, and
             the guarantee rests on that.
         missing: What silence means, to be said with a deadline. A value, such as 0.0: silence means

@@ -290,7 +290,7 @@ def check_references(references: ArrayLike) -> Matrix:
     rows = np.asarray(references, float)
     if rows.ndim != 2 or len(rows) < 2 or not rows.shape[1] or not np.isfinite(rows).all():
         raise InvalidArgument(
-            "references", "be at least 2 finite lines", f"shape {rows.shape}",
+            "references", "be at least 2 finite rows", f"shape {rows.shape}",
             "draw them from the law of the data: law.draw(rng, 1000)",
         )  # fmt: skip
     return rows
