@@ -90,6 +90,20 @@ def test_one_load_and_one_vocabulary(tmp_path: Path) -> None:
         assert again[0].unfinished == result.unfinished
         assert "<table>" in again[0]._repr_html_()
         assert again[0].plot(path=tmp_path / "x.png").axes
+    for word in ("days", "used", "named", "estimates", "looks"):
+        with pytest.raises(InvalidArgument, match=f"asked for {word}"):
+            getattr(regret, word)
+    assert found.final_pulls.sum(axis=1).tolist() == found.stopping_time.tolist()
+    days = discreet.identify.identify(
+        search, ENVIRONMENT, participants=40, runs=3, seed=1, arrivals=12, delay=1
+    )
+    assert [each.is_search for each in (found, regret, late, days)] == [True, False, False, True]
+    assert "samples" in repr(found)
+    assert "participants" in repr(days)
+    assert "days" in repr(days)
+    mixed = discreet.Comparison((found, regret, late, days))
+    (again, *_) = discreet.load(mixed.save(tmp_path / "mixed.parquet"))
+    assert again.summary() == mixed[0].summary()
     assert regret.stopping_time.tolist() == [50, 50]
     assert not regret.stopped.any()
     assert found.stopped.all()

@@ -57,7 +57,7 @@ def test_intervals_of_an_identification(name: str, size: dict[str, float]) -> No
     for run in range(2):
         record = record_of(result, run)
         played = [record.sums(arm)[0] for arm in range(3)]
-        assert played == result.pulls[run].tolist()
+        assert played == result.final_pulls[run].tolist()
     assert intervals(result).kind == ("anytime" if name == "evidence-tt" else "looks")
     if name == "evidence-tt":  # stopped at (K - 1)/risk = 40 against each other arm
         best = int(result.recommendation[0])

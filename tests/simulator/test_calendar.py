@@ -239,7 +239,8 @@ def test_results_of_trials_are_saved_and_loaded(tmp_path: Path) -> None:
         assert after.calendar is not None
         assert after.calendar == before.calendar
         assert after.summary() == before.summary()
-        for name in ("estimates", "looks", "days", "named", "used", "answer", "pulls", "regret"):
+        assert before.more.keys() == after.more.keys()
+        for name in ("estimates", "looks", "days", "named", "used", "pulls", "regret"):
             assert np.array_equal(getattr(before, name), getattr(after, name), equal_nan=True)
 
 

@@ -130,7 +130,7 @@ def test_arrays_of_one_shape_keep_their_types(both: discreet.Comparison) -> None
     variables, coordinates = parts((identified(0.1),))
     assert variables["stopped"][1].dtype == np.bool_
     assert variables["stopping_time"][1].tolist() == [[1000, 1200, 1400]]
-    assert variables["pulls"][0] == ("result", "run", "arm")
+    assert variables["pulls"][0] == ("result", "run", "t", "arm")
     assert coordinates["risk"][1].tolist() == [0.1]
 
 

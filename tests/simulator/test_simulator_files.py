@@ -225,31 +225,3 @@ def test_saving_again_replaces_the_file(study: discreet.Comparison, tmp_path: Pa
     study[0].save(path)
     assert len(discreet.load(path)) == 1
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_files_of_older_formats_load(
-    study: discreet.Comparison, tmp_path: Path, number: int
-) -> None:
-    """They have neither settings as columns nor labels; those of format 1 were not shuffled."""
-    path = study.save(tmp_path / "study.parquet")
-    table = pq.read_table(path)
-    columns = ["policy", "run", "t", "regret", "pulls_0", "pulls_1"]
-    table = table.select(columns)
-    settings = json.loads(table.schema.metadata[b"discreet"])
-    del settings["digest"]
-    settings["format"] = number
-    for entry in settings["results"]:
-        del entry["problem"], entry["policy"]["label"]
-        if number == 1:
-            del entry["shuffle"]
-    settings["digest"] = comparison.digest(settings, comparison.numbers(table, columns[1:]))
-    pq.write_table(
-        table.replace_schema_metadata({b"discreet": json.dumps(settings).encode()}), path
-    )
-    loaded = discreet.load(path)
-    assert isinstance(loaded, discreet.Comparison)
-    assert [result.shuffle for result in loaded] == [number == 2] * 2
-    assert loaded.labels == ["ucb1", "dp-imed"]
-    assert (loaded[0].regret == study[0].regret).all()
-    assert loaded.summary() == study.summary() or number == 1

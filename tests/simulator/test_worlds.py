@@ -128,8 +128,8 @@ def test_sweeps_are_what_compare_finds(tmp_path: Path) -> None:
                 assert one.calendar is not None
                 assert other.calendar is not None
                 assert one.calendar == other.calendar
-                for part in ("regret", "pulls", "days", "used", "answer", "named", "looks"):
-                    assert np.array_equal(getattr(one, part), getattr(other, part))
+                for part in ("regret", "pulls", *one.more):
+                    assert np.array_equal(getattr(one, part), getattr(other, part), equal_nan=True)
     files = {file.name for file in tmp_path.iterdir()}
     again = discreet.sweep(
         ["imed", "dp-imed"], environments, piece=2, points=10, folder=tmp_path, **study, **DAYS

@@ -303,7 +303,7 @@ def test_the_transportation_lemma() -> None:
         discreet.policy("adap-tt", epsilon=epsilon, goal="identify"), discreet.Bernoulli(means),
         risk=risk, runs=20, seed=1,
     )  # fmt: skip
-    pulls = found.pulls
+    pulls = found.final_pulls
     for moved in (0.4 + 1e-9, 0.6):  # the worse arm becomes the better one
         evidence = theory.run_divergence(pulls, [0.0, moved], epsilon=epsilon)
         assert evidence >= theory.evidence_needed(risk)

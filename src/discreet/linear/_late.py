@@ -124,7 +124,7 @@ class LateWork(LinearWork):
         looks = np.repeat(self.releases[:, None], self.problem.arms, axis=1)
         more = {
             "days": self.days, "used": self.used, "named": named,
-            "recommendation": np.full(self.runs, -1), "estimate": self.estimates, "looks": looks,
+            "recommendation": np.full(self.runs, -1), "estimates": self.estimates, "looks": looks,
         }  # fmt: skip
         return replace(
             super().result(), calendar=self.calendar, plan=PLAN,

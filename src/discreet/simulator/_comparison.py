@@ -46,6 +46,7 @@ TIDY = ("run", "t", "regret")
 @dataclass(frozen=True, eq=False)
 class Comparison(Tidy, Sequence[Result]):
     """The results of several policies, in one environment or several: a sequence of `Result`.
+
     Distinct policies have distinct labels.
 
     Example:

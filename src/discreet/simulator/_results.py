@@ -87,7 +87,7 @@ class Result(Tidy):
     """Whether every run met the arms in a random order of its own."""
     more: Mapping[str, Array] = field(default_factory=dict, kw_only=True)
     """What else there is of every run, by the names of columns: of a search `SEARCHED`; with
-    arrivals `days`, `used`, `named`, `recommendation`, and `estimate` and `looks` of every arm."""
+    arrivals `days`, `used`, `named`, `recommendation`, and `estimates` and `looks` of every arm."""
     calendar: Calendar | None = field(default=None, kw_only=True)
     """How outcomes came late; None where they came at once."""
     plan: str = field(default="", kw_only=True)
@@ -371,7 +371,7 @@ class Result(Tidy):
     @property
     def estimates(self) -> Floats:
         """Released means of every arm at the end."""
-        return self._late("estimate")
+        return self._late("estimates")
 
     @property
     def looks(self) -> Ints:

@@ -200,7 +200,7 @@ class TrialWork(RegretWork[Policy, Environment]):
         named = np.array([-1 if best is None else -best[1] for best in ranked], np.int64)
         more = {
             "days": self.days, "used": self.used, "named": named, "recommendation": self.answer,
-            "estimate": means, "looks": self.looks,
+            "estimates": means, "looks": self.looks,
         }  # fmt: skip
         return replace(
             super().result(), calendar=self.calendar, plan=self.terms.plan,
