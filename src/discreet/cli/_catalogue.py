@@ -9,9 +9,9 @@ from ._policies import describe
 
 INTRODUCTION = """# The catalogue
 
-Every policy that `discreet.policy` builds by name, with the guarantee that follows from its parts for
-an example budget. `discreet policies` prints the same, and `discreet show NAME` shows one policy
-with its formulas. [Which policy to choose](choosing.md) gives advice. [Schedule × release ×
+Every policy that `discreet.policy` builds by name, with the guarantee that follows from its parts
+for an example budget. `discreet policies` prints the same, and `discreet show NAME` shows one with
+its formulas. [Which policy to choose](choosing.md) gives advice. [Schedule × release ×
 rule](table.md) explains the parts.
 
 *Reference* is the paper that prints the policy or, where a policy is new here, the one that it
