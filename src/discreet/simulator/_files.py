@@ -121,12 +121,15 @@ def damage_named(path: str | Path, what: str) -> Iterator[None]:
 def numbers(table: pa.Table, names: Sequence[str] | None = None) -> dict[str, Any]:
     """Columns of numbers: those named, else all but the first, which holds the policies' names.
 
-    Pulls of arms that a problem does not have are null in a table, and 0 here.
+    What is null in a table, such as pulls of arms that a problem does not have, is 0 here.
     """
+    import pyarrow as pa
+
     found = {}
     for name in table.column_names[1:] if names is None else names:
         column = table.column(name)
-        found[name] = (column.fill_null(0) if column.null_count else column).to_numpy()
+        none = pa.scalar(0).cast(column.type)
+        found[name] = (column.fill_null(none) if column.null_count else column).to_numpy()
     return found
 
 
