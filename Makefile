@@ -46,9 +46,9 @@ boundscheck: $(READY)
 timing: $(READY)
 	$(BIN)/python benchmarks/timing.py
 
-# a quarter of an hour: a crash at every operation on files in the lives of trials, none left out
+# half an hour: a crash at every operation on files, an interrupt at every line, in the lives of trials
 crashes: $(READY)
-	DISCREET_CRASHES=all $(BIN)/python -m pytest -n 2 -k crash tests/live
+	DISCREET_CRASHES=all $(BIN)/python -m pytest -n 2 -k "crash or interrupt" tests/live
 
 # about an hour: small changes in code that touches outcomes, each of which some test should notice
 mutants: $(READY)

@@ -163,8 +163,8 @@ def test_a_crash_while_loading_after_a_crash_breaks_no_promise(
     keys: Keys,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for crash_at in range(20, 1000, 1 if THOROUGH else 4 * every):
-        for again_at in range(0, 13, 1 if THOROUGH or every > 1 else 4):
+    for crash_at in range(20, 1000, 1 if THOROUGH else 7 * every):
+        for again_at in range(0, 13, 1 if THOROUGH else 3 if every > 1 else 4):
             folder = tmp_path / f"{crash_at}-{again_at}"
             folder.mkdir()
             witness = Witness(folder / "trial.db", keys)

@@ -22,6 +22,7 @@ from live_cases import (
     klucb_trial,
     open_block,
 )
+from live_disk import THOROUGH
 from test_live_crashes import is_a_trial
 
 import discreet
@@ -161,7 +162,7 @@ def test_an_interrupt_at_any_line_tears_nothing_and_redraws_nothing(
                 step(again)
         if not interrupted:
             break
-        at += 1 if stored == "memory" else 3
+        at += 1 if THOROUGH or stored == "memory" else 11
     assert at > 40
     assert went_on > refused / 4, "it refuses too easily"
 

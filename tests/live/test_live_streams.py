@@ -15,6 +15,7 @@ from live_cases import (
     damaged,
     pending_in,
 )
+from live_disk import THOROUGH
 from test_live_interruptions import Injector
 
 import discreet
@@ -381,7 +382,7 @@ def test_an_interrupt_at_any_line_draws_nothing_twice(
                     assert shown == report, injector.where
         if not interrupted:
             break
-        at += 5 if stored == "memory" else 11
+        at += 1 if THOROUGH else 17 if stored == "memory" else 37
     assert at > 40
 
 

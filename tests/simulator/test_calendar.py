@@ -202,9 +202,7 @@ def test_races_of_equal_arms_seldom_have_a_winner(drift: Drift | None) -> None:
     [
         ("evidence-tt", 3000, {"epsilon": 1.0}),
         ("dp-se", 3000, {"epsilon": 8.0}),
-        ("ucb1", 200, {}),
         ("private-thompson", 400, {"epsilon": 1.0}),
-        ("dp-ucb", 100, {"epsilon": 1.0}),
     ],
 )
 def test_policies_of_every_plan_meet_late_outcomes(
