@@ -102,8 +102,7 @@ def test_one_load_and_one_vocabulary(tmp_path: Path) -> None:
     assert "participants" in repr(days)
     assert "days" in repr(days)
     mixed = discreet.Comparison((found, regret, late, days))
-    (again, *_) = discreet.load(mixed.save(tmp_path / "mixed.parquet"))
-    assert again.summary() == mixed[0].summary()
+    assert discreet.load(mixed.save(tmp_path / "mixed.parquet")).summary() == mixed.summary()
     assert regret.stopping_time.tolist() == [50, 50]
     assert not regret.stopped.any()
     assert found.stopped.all()

@@ -382,7 +382,7 @@ def test_an_interrupt_at_any_line_draws_nothing_twice(
                     assert shown == report, injector.where
         if not interrupted:
             break
-        at += 1 if THOROUGH else 17 if stored == "memory" else 37
+        at += 1 if THOROUGH else max(17 if stored == "memory" else 37, at // 16)
     assert at > 40
 
 
