@@ -57,10 +57,10 @@ def test_verify_and_cite() -> None:
     row = discreet.policy("dp-imed", epsilon=1.0)
     found = discreet.verify(row, arms=2, horizon=40)
     assert found.holds
-    assert found.to_dict() == row.verify(arms=2, horizon=40).to_dict()
+    assert found.to_dict() == row.proved(arms=2, horizon=40).to_dict()
     linear = discreet.policy("adac-oful", rho=0.5)
     own = discreet.verify(linear, horizon=30, dimension=2)
-    assert own.to_dict() == linear.verify(horizon=30, dimension=2).to_dict()
+    assert own.to_dict() == linear.proved(horizon=30, dimension=2).to_dict()
     assert own.holds is not False
     with pytest.raises(InvalidArgument, match="dimension must be left out for dp-imed"):
         discreet.verify(row, dimension=2)

@@ -41,7 +41,7 @@ def test_every_row_comes_through_the_front_door_and_back_from_its_recipe(line: E
     assert fingerprint(row_from_recipe(saved["recipe"])) == fingerprint(row)
     assert row.guarantee.is_private is bool(line.budgets)
     if not getattr(row, "fixed_size", False):  # those wait for the number of participants
-        assert row.verify(horizon=20).holds is not False
+        assert row.proved(horizon=20).holds is not False
 
 
 def in_a_trial(row: Identifier) -> dict[str, Any]:

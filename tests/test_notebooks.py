@@ -34,7 +34,7 @@ def test_a_policy_and_its_guarantee() -> None:
 
 
 def test_a_verification_and_an_audit() -> None:
-    found = discreet.policy("dp-imed", epsilon=0.5).verify(arms=2, horizon=20)
+    found = discreet.policy("dp-imed", epsilon=0.5).proved(arms=2, horizon=20)
     shown = found._repr_html_()
     assert f"dp-imed: {found.verdict}" in shown
     assert "2 arms, 20 rounds" in shown

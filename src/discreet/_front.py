@@ -189,7 +189,7 @@ def verify(
                 "leave it out",
             )  # fmt: skip
         more["dimension"] = dimension
-    found = policy.verify(horizon=horizon, live=live, **more)
+    found = policy.proved(horizon=horizon, live=live, **more)
     return found if policy.kind == "linear" else _in_flight(policy, found)
 
 

@@ -75,7 +75,7 @@ def test_a_composition_that_would_overclaim_is_caught_by_verification(rule: Any)
     audit attacks what is released before, and finds nothing."""
     row = mutants.doubling_trees(1.0, rule)
     assert row.guarantee.budget == Pure(1.0)
-    told = row.verify(horizon=16)
+    told = row.proved(horizon=16)
     assert told.holds is False
     assert "as many leaves as its levels hold" in str(told)
     assert short_horizon(row) == 8
@@ -87,7 +87,7 @@ def test_verification_does_not_vouch_for_a_sampler_that_it_does_not_know() -> No
     for release in (mutants.HalfSampler(1.0), mutants.OneSided(1.0)):
         row = mutants.with_release("adap-ucb", release, epsilon=1.0)
         for live in (False, True):
-            told = row.verify(live=live)
+            told = row.proved(live=live)
             assert told.holds is None
             assert "past the source of noise" in told.reason
 

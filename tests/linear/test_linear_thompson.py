@@ -121,7 +121,7 @@ def test_rows_are_kept_in_the_ball() -> None:
 @pytest.mark.parametrize("live", [False, True])
 def test_verified_by_execution(name: str, live: bool) -> None:
     row = linear.policy(name, **ROWS[name])
-    found = row.verify(arms=3, horizon=1100, dimension=2, live=live)
+    found = row.proved(arms=3, horizon=1100, dimension=2, live=live)
     # of public contexts some paths are walked, and no more is said
     assert found.holds is (None if name in ("adac-ts", "blocks-ts") else True), str(found)
     assert within(found.computed, found.claimed)
@@ -150,7 +150,7 @@ def test_a_mutant_with_too_little_noise_is_found() -> None:
     kind: Any = type(good.rule)
     rule = kind(bad)
     row = linear.LinearPolicy("half", PrivateBatches(), bad, rule, "riyazat2026", {})
-    assert row.verify(arms=2, horizon=100, dimension=2).holds is False
+    assert row.proved(arms=2, horizon=100, dimension=2).holds is False
 
 
 # --- twins --------------------------------------------------------------------------------------

@@ -210,7 +210,7 @@ def test_a_rehearsal_is_the_trial() -> None:
 def test_the_guarantee_is_derived_and_holds(budget: dict[str, float], live: bool) -> None:
     row = played(discreet.confirm.design(40, looks=2, **budget))  # type: ignore[arg-type]
     assert row.guarantee.budget == row.design.budget
-    found = row.verify(arms=2, horizon=40, live=live)
+    found = row.proved(arms=2, horizon=40, live=live)
     assert found.holds
     assert found.scope.startswith("every public path")
 
@@ -572,7 +572,7 @@ def test_guarantees_of_fixed_shares_and_several_treatments(plan: Any) -> None:
     row = played(plan)
     arms = getattr(plan, "treatments", 1) + 1
     assert row.guarantee.budget == plan.budget
-    assert row.verify(arms=arms, horizon=40).holds
+    assert row.proved(arms=arms, horizon=40).holds
 
 
 def test_two_lives_of_several_treatments_show_the_same() -> None:

@@ -133,7 +133,7 @@ def test_the_guarantee_is_derived_and_holds() -> None:
     for plan in (AT_ONCE, confirm.epochs(240, epochs=3, least=0.3, rho=0.5, runs=500)):
         row = played_in_epochs(plan)
         assert row.guarantee.budget == plan.budget
-        found = row.verify(arms=2, horizon=plan.participants, live=True)
+        found = row.proved(arms=2, horizon=plan.participants, live=True)
         assert found.holds
 
 

@@ -262,7 +262,7 @@ def test_the_guarantee_is_that_of_two_verified_releases() -> None:
     spent = 0.0
     for part in (MEAN_SHARE, 1.0 - MEAN_SHARE):
         row = Policy("one release", Regular(30), ForgetLaplace(part * 0.8), UCB1())
-        checked = row.verify(arms=2, horizon=60, live=True)
+        checked = row.proved(arms=2, horizon=60, live=True)
         assert checked.holds
         assert isinstance(checked.computed, Pure)
         spent += checked.computed.epsilon

@@ -216,7 +216,7 @@ def test_a_row_keeps_its_budget_and_says_who_sees_what() -> None:
     assert row.guarantee.budget == Pure(1.0)
     assert any("secure aggregation" in condition for condition in row.guarantee.conditions)
     assert any("0.8 of the participants" in each for each in row.guarantee.conditions)
-    assert row.verify().holds
+    assert row.proved().holds
     assert not row.release.is_live  # a live trial's server would see outcomes
     skellam = SkellamSum(Renyi(8, 1.0)).guarantee(Geometric(2.0, 25)).budget
     assert skellam.epsilon <= 1.0
@@ -241,7 +241,7 @@ def test_same_regret_as_with_a_trusted_curator() -> None:
     assert abs(a.mean() - b.mean()) <= ALARM * error
     # and the forgetting version runs as well
     forgetful = Policy("mine too", trusted.schedule, SecureSum(1.0, forget=True), DPIMED())
-    assert forgetful.verify().holds
+    assert forgetful.proved().holds
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])

@@ -92,7 +92,7 @@ LEADERS = ("dp-ftpl-gauss", "dp-ftpl-beta", "dp-ftpl-new")
 
 
 def computed(row: Any, **size: Any) -> float:
-    found: Verification = row.verify(**size)
+    found: Verification = row.proved(**size)
     assert found.computed is not None
     return main_number(found.computed)
 
@@ -113,12 +113,12 @@ def test_rows_spend_what_is_known_of_them() -> None:
     ):
         row = discreet.policy(name, epsilon=1.0)
         for live in (False, True):
-            found = row.verify(horizon=100, live=live)
+            found = row.proved(horizon=100, live=live)
             assert found.holds is True
             assert found.exact
             assert found.unspent == 0.0, name
     for name in ("dp-ucb", "private-ucb"):
-        found = discreet.policy(name, epsilon=1.0).verify(horizon=300)
+        found = discreet.policy(name, epsilon=1.0).proved(horizon=300)
         assert found.holds
         assert found.unspent == pytest.approx(0.0, abs=1e-12)
         assert found.worst is not None
@@ -128,7 +128,7 @@ def test_rows_spend_what_is_known_of_them() -> None:
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_every_private_row_at_another_size(name: str) -> None:
-    found = CATALOGUE[name].example().verify(arms=3, horizon=97)
+    found = CATALOGUE[name].example().proved(arms=3, horizon=97)
     if name in LEADERS:
         assert found.holds is None
         assert "the rule is the mechanism" in found.reason
@@ -142,20 +142,20 @@ def test_every_private_row_at_another_size(name: str) -> None:
 )
 def test_gaussian_noise_in_every_kind_of_budget(budget: Budget) -> None:
     row = discreet.policy("adac-ucb", budget=budget)
-    found = row.verify(horizon=100)
+    found = row.proved(horizon=100)
     assert found.holds
     assert found.unspent == 0.0
     assert type(found.computed) is type(budget)
     if row.release.is_live:
-        assert row.verify(horizon=100, live=True).holds
+        assert row.proved(horizon=100, live=True).holds
 
 
 def test_the_papers_scale_is_claimed_at_what_discrete_noise_is_proved_to_keep() -> None:
     """The continuous curve would be a millionth too little for the noise of a live trial."""
     row = discreet.policy("adac-ucb", epsilon=1.0, delta=1e-6, calibration="paper")
     assert row.guarantee.budget.numbers()["delta"] < 1e-8
-    assert row.verify(live=True).holds
-    assert row.verify(live=False).holds
+    assert row.proved(live=True).holds
+    assert row.proved(live=False).holds
 
 
 @pytest.mark.parametrize("name", [n for n, e in IDENTIFIERS.items() if e.private])
@@ -164,7 +164,7 @@ def test_every_identifying_row(name: str) -> None:
     size = {"participants": 60} if "participants" in entry.options else {}
     row = entry.asked(epsilon=0.5, **size)
     for live in (False, True):
-        found = row.verify(horizon=60, live=live)
+        found = row.proved(horizon=60, live=live)
         assert found.holds is True
         assert found.computed is not None
         assert main_number(found.computed) == pytest.approx(0.5, rel=1e-6)
@@ -190,16 +190,16 @@ LINEAR: list[tuple[str, dict[str, Any]]] = [
 def test_every_linear_row(name: str, options: dict[str, Any]) -> None:
     row = linear.policy(name, **options)
     for dimension in (1, 3):
-        found = row.verify(arms=6, horizon=64, dimension=dimension)
+        found = row.proved(arms=6, horizon=64, dimension=dimension)
         # of public contexts some paths are walked, and no more is said
         assert found.holds is (None if name in ("adac-oful", "adac-gope") else True), str(found)
         assert found.holds is True or "on the paths walked" in found.verdict
         assert found.unspent is not None
         assert found.unspent < 0.35  # a tree of 64 leaves closes 7 levels, none is above them
     check_verified(row, Case(6, 64))
-    assert linear.policy("oful").verify().holds is None
+    assert linear.policy("oful").proved().holds is None
     with pytest.raises(InvalidArgument, match="live"):
-        linear.policy("adac-gope", rho=0.5).verify(live=True)
+        linear.policy("adac-gope", rho=0.5).proved(live=True)
 
 
 def test_linear_bugs_are_found() -> None:
@@ -221,7 +221,7 @@ def test_linear_bugs_are_found() -> None:
         def parameters(self, setting: Any) -> Any:
             return super().parameters(setting)._replace(high=2.0)
 
-    found = replace(row, release=Wide(ZCDP(0.5))).verify()
+    found = replace(row, release=Wide(ZCDP(0.5))).proved()
     assert found.holds is None
     assert "wider than declared" in found.reason
 
@@ -259,7 +259,7 @@ def test_trees_that_blocks_do_not_fill_are_refused(schedule: Schedule) -> None:
     assert not release.is_sound_for(schedule, UCB1())
     row = unchecked_policy("mine", schedule, release, UCB1())
     for live in (False, True):
-        found = row.verify(horizon=300, live=live)
+        found = row.proved(horizon=300, live=live)
         assert found.holds is False
         assert "the release fails on a batch" in found.breach
         assert found.computed is not None
@@ -277,10 +277,10 @@ def test_private_thompson_with_and_without_gap_estimation() -> None:
     for gap, fill, epsilon in ((False, 5, 1.0), (False, None, 9000.0), (True, 6, 60.0)):
         row = discreet.policy("private-thompson", epsilon=epsilon, gap_estimation=gap, fill=fill)
         for live in (False, True):
-            found = row.verify(arms=2, horizon=150, live=live)
+            found = row.proved(arms=2, horizon=150, live=live)
             assert found.holds, str(found)
             assert found.numbers > 20
-    quiet = discreet.policy("private-thompson", epsilon=1.0).verify()
+    quiet = discreet.policy("private-thompson", epsilon=1.0).proved()
     assert quiet.computed == Pure(0.0)
     assert quiet.scope == "nothing is released within 300 rounds"
 
@@ -374,7 +374,7 @@ RULES: st.SearchStrategy[Rule] = st.one_of(
 def kept(row: Policy, arms: int, horizon: int, live: bool) -> None:
     """What is not refused, when it is put to work, keeps its claim."""
     try:
-        found = row.verify(arms, horizon, live=live)
+        found = row.proved(arms, horizon, live=live)
     except InvalidArgument:
         return  # a part cannot be put to work with the others: nobody can run it
     assert found.holds is not False, str(found)
@@ -636,7 +636,7 @@ def test_planted_bugs_are_found(
 ) -> None:
     row = Policy("bug", schedule, release, rule)
     for live in (False, True):
-        found = row.verify(arms=3, horizon=100, live=live)
+        found = row.proved(arms=3, horizon=100, live=live)
         assert found.holds is False, str(found)
         assert found.computed is not None
         assert main_number(found.computed) == pytest.approx(expected, rel=1e-6)
@@ -645,7 +645,7 @@ def test_planted_bugs_are_found(
 
 
 def test_a_third_arm_is_looked_at_unless_told_otherwise() -> None:
-    assert Policy("bug", Doubling(), RawThirdArm(1.0), UCB1()).verify().holds is False
+    assert Policy("bug", Doubling(), RawThirdArm(1.0), UCB1()).proved().holds is False
 
 
 def publish_raw_between(
@@ -664,7 +664,7 @@ def test_arms_without_a_release_are_not_taken_for_arms_with_one() -> None:
         publish: ClassVar[Function] = staticmethod(publish_raw_between)
         any_lengths: ClassVar[bool] = True
 
-    found = Policy("bug", Doubling(), RawBetween(1.0), UCB1()).verify()
+    found = Policy("bug", Doubling(), RawBetween(1.0), UCB1()).proved()
     assert found.holds is not True, str(found)
 
 
@@ -688,13 +688,13 @@ def test_only_the_library_s_own_counters_of_all_arms_are_proved() -> None:
 
 
 def test_noise_past_the_source_is_not_taken_for_anything() -> None:
-    found = Policy("bug", Doubling(), OwnDraw(1.0), UCB1()).verify()
+    found = Policy("bug", Doubling(), OwnDraw(1.0), UCB1()).proved()
     assert found.holds is None
     assert "past the source of noise" in found.reason
 
 
 def test_arms_that_mix_late_are_not_taken_for_separate() -> None:
-    found = Policy("bug", EachRound(), LateMix(1.0), UCB1()).verify(arms=2, horizon=120)
+    found = Policy("bug", EachRound(), LateMix(1.0), UCB1()).proved(arms=2, horizon=120)
     assert found.computed is not None
     assert main_number(found.computed) >= 2.0
     assert found.holds is False
@@ -713,7 +713,7 @@ def test_one_arm_alone_is_the_worst_of_separate_arms() -> None:
 
     for name in ("dp-ucb", "dp-ucb-bound", "lazy-dp-ts"):
         row = discreet.policy(name, epsilon=1.0)
-        alone = row.verify(arms=2, horizon=7)
+        alone = row.proved(arms=2, horizon=7)
         assert "separate" in alone.scope
         setting, kernels = row.setting(2, 7), Kernels.of(row, SIMULATED)
         largest = 0.0
@@ -728,7 +728,7 @@ def test_one_arm_alone_is_the_worst_of_separate_arms() -> None:
 
 
 def test_results_read_well_and_are_json() -> None:
-    found = discreet.policy("dp-ucb", epsilon=1.0).verify()
+    found = discreet.policy("dp-ucb", epsilon=1.0).proved()
     text = str(found)
     assert text.startswith("dp-ucb: the claim holds")
     assert "unspent" not in text
@@ -736,10 +736,10 @@ def test_results_read_well_and_are_json() -> None:
     data = json.loads(json.dumps(found.to_dict()))
     assert data["computed"] == {"kind": "pure", "epsilon": pytest.approx(1.0)}
     assert data["holds"] is True
-    broken = Policy("bug", Doubling(), RawThirdArm(1.0), UCB1()).verify(arms=3)
+    broken = Policy("bug", Doubling(), RawThirdArm(1.0), UCB1()).proved(arms=3)
     json.dumps(broken.to_dict(), allow_nan=False)
     assert "hidden by no noise" in str(broken)
-    nothing = discreet.policy("ucb1").verify()
+    nothing = discreet.policy("ucb1").proved()
     assert nothing.verdict == "not computed"
     assert nothing.unspent is None
 
@@ -764,12 +764,12 @@ class QuietLater(ForgetLaplace):
 
 def test_nothing_is_certified_beyond_what_was_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Policy("bug", EachRound(), QuietLater(1.0), UCB1())
-    whole = row.verify(horizon=90)
+    whole = row.proved(horizon=90)
     assert whole.holds is True
     assert whole.holds_for == 90
     monkeypatch.setattr("discreet.policies._verification.MOST_NUMBERS", 100)
     for live in (False, True):
-        found = row.verify(horizon=100_000, live=live)
+        found = row.proved(horizon=100_000, live=live)
         assert found.holds is None
         assert found.holds_for == 100
         assert found.verdict.startswith("the claim holds for 100 rounds")
@@ -778,7 +778,7 @@ def test_nothing_is_certified_beyond_what_was_walked(monkeypatch: pytest.MonkeyP
 
 
 def test_batches_that_grow_are_followed_to_the_end() -> None:
-    found = Policy("bug", Doubling(), QuietLater(1.0), UCB1()).verify(horizon=100_000)
+    found = Policy("bug", Doubling(), QuietLater(1.0), UCB1()).proved(horizon=100_000)
     assert found.holds is False
     assert found.unspent == pytest.approx(-999.0)
 
@@ -797,7 +797,7 @@ def test_the_catalogue_is_proved_at_long_horizons(entry: Any) -> None:
     row, horizon = entry.example(), 1 << 20
     if entry.kind == "identify":
         row = row.among(horizon) if row.fixed_size else row.at(0.05)
-    found = row.verify(horizon=horizon)
+    found = row.proved(horizon=horizon)
     assert found.holds is True, str(found)
     assert found.holds_for == horizon
     if entry.name == "dp-ucb-int":  # claims the sum of an infinite series
@@ -810,12 +810,12 @@ def test_the_catalogue_is_proved_at_long_horizons(entry: Any) -> None:
 
 
 def test_trees_are_proved_at_a_million_millions() -> None:
-    found = discreet.policy("dp-ucb", epsilon=1.0).verify(horizon=10**12)
+    found = discreet.policy("dp-ucb", epsilon=1.0).proved(horizon=10**12)
     assert found.holds is True
     assert found.exact
     assert found.verdict == "the claim holds, exactly"
     assert "by the bits of the count" in found.scope
-    assert discreet.policy("adap-ucb", epsilon=1.0).verify(horizon=10**12).unspent == 0.0
+    assert discreet.policy("adap-ucb", epsilon=1.0).proved(horizon=10**12).unspent == 0.0
 
 
 def publish_deep(
@@ -848,7 +848,7 @@ def test_trees_that_go_wrong_late_are_not_proved(kernel: Any, monkeypatch: Any) 
         counter: ClassVar[str | None] = "tree"
 
     monkeypatch.setattr("discreet.policies._verification.MOST_NUMBERS", 200)
-    found = Policy("bug", EachRound(), Deep(1.0), UCB1()).verify(horizon=1 << 14)
+    found = Policy("bug", EachRound(), Deep(1.0), UCB1()).proved(horizon=1 << 14)
     assert found.holds is None
     assert found.holds_for == 200
 
@@ -866,7 +866,7 @@ def test_the_lemma_of_the_nodes_against_all_counts() -> None:
     """By brute force: which numbers of a tree show a leaf, beyond those published before."""
     for horizon in (1, 2, 3, 7, 8, 21, 64):
         row = Policy("mine", EachRound(), Tree(1.0), UCB1())
-        found = row.verify(arms=2, horizon=max(2, horizon))
+        found = row.proved(arms=2, horizon=max(2, horizon))
         levels = max(2, horizon).bit_length()
         shown = [
             sum(i - (i & -i) < leaf <= i for i in range(1, max(2, horizon) + 1))
@@ -911,7 +911,7 @@ def test_rules_and_schedules_that_write_into_the_view_are_found() -> None:
         Policy("bug", Restarting(), RememberLaplace(1.0), UCB1()),
     )
     for row in rows:
-        found = row.verify(horizon=100)
+        found = row.proved(horizon=100)
         assert found.holds is False, str(found)
         assert "writes into view" in found.breach
 
@@ -959,7 +959,7 @@ def test_arms_that_are_not_there_are_refused_compiled_too() -> None:
     row = Policy("bug", EachRound(), ForgetLaplace(1.0), Beyond())
     with pytest.raises(IndexError, match="a rule names an arm that is there"):
         discreet.simulate(row, discreet.Bernoulli([0.9, 0.1]), horizon=100, runs=2, seed=1)
-    assert "names arm 3 of 3" in row.verify().breach
+    assert "names arm 3 of 3" in row.proved().breach
     with pytest.raises(InvalidArgument, match="which sets the length of its phases"):
         Policy("mine", EachRound(), ForgetLaplace(1.0), SuccessiveElimination())
 
@@ -989,9 +989,9 @@ def test_only_who_publishes_says_that_blocks_may_be_cut_off() -> None:
     assert ForgetLaplace(1.0).takes_any_block
     assert not ByLength(1.0).takes_any_block
     assert not RememberLaplace(1.0).takes_any_block
-    whole = Policy("mine", Regular(64), ByLength(1.0), UCB1()).verify()
+    whole = Policy("mine", Regular(64), ByLength(1.0), UCB1()).proved()
     assert whole.holds is True
-    cut = Policy("bug", Regular(64), Careless(1.0), UCB1()).verify()
+    cut = Policy("bug", Regular(64), Careless(1.0), UCB1()).proved()
     assert cut.holds is False
     assert cut.unspent is not None
     assert cut.unspent <= -63.0
@@ -1023,13 +1023,13 @@ def test_a_clipped_release_is_verified() -> None:
 
         row = Policy("mine", Doubling(), Inside(1.0), UCB1())
         for live in (False, True):
-            assert row.verify(live=live).holds is holds, str(row.verify(live=live))
+            assert row.proved(live=live).holds is holds, str(row.proved(live=live))
 
 
 @pytest.mark.parametrize(("arms", "horizon"), [(1, 100), (2.0, 100), (True, 9), (2, 1), (2, 1e3)])
 def test_sizes_that_are_refused(arms: Any, horizon: Any) -> None:
     with pytest.raises(InvalidArgument, match="whole number"):
-        discreet.policy("adap-ucb", epsilon=1.0).verify(arms, horizon)
+        discreet.policy("adap-ucb", epsilon=1.0).proved(arms, horizon)
 
 
 def run(*arguments: str) -> Any:

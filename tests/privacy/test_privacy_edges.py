@@ -221,7 +221,7 @@ def test_epsilon_zero_beside_a_delta() -> None:
         assert row.guarantee.budget.epsilon == 0.0
         done = discreet.simulate(row, discreet.Bernoulli([0.5, 0.9]), horizon=3000, runs=4, seed=1)
         assert done.pulls[:, -1, 1].min() > 0
-    found = discreet.policy("gdp-elim-new", epsilon=0.0, delta=0.01).verify(arms=2, horizon=200)
+    found = discreet.policy("gdp-elim-new", epsilon=0.0, delta=0.01).proved(arms=2, horizon=200)
     assert found.holds
     assert found.unspent == 0.0
     assert "δ = 0.005" in str(found)

@@ -95,7 +95,7 @@ def test_outcomes_in_two_blocks_are_paid_for_twice(mistake: Any) -> None:
     assert max(costs(row, 80)) == pytest.approx(1.0)
     found = max(costs(row, 80, changed={"collect": mistake}))
     assert found >= 2.0 - 1e-9
-    assert main_number(row.verify(arms=3, horizon=80).computed) == pytest.approx(1.0)  # type: ignore[arg-type]
+    assert main_number(row.proved(arms=3, horizon=80).computed) == pytest.approx(1.0)  # type: ignore[arg-type]
 
 
 def released_plainly(

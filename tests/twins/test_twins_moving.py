@@ -104,7 +104,7 @@ def setting_rule(setting: Any, rule: Any) -> Any:
 @pytest.mark.parametrize("live", [False, True])
 def test_an_outcome_in_many_windows_is_paid_once(name: str, live: bool) -> None:
     row = discreet.policy(name, epsilon=0.5, every=2)
-    found = row.verify(arms=2, horizon=40, live=live)
+    found = row.proved(arms=2, horizon=40, live=live)
     assert found.holds
     assert found.worst is not None
     assert found.worst.noises == 1

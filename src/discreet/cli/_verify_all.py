@@ -43,10 +43,10 @@ def line_of(entry: Entry[Any], horizon: int) -> Line:
     row = entry.example()
     if entry.kind == "identify":
         row = row.among(horizon) if row.fixed_size else row.at(RISK)
-    found = row.verify(horizon=horizon)
+    found = row.proved(horizon=horizon)
     for longer in LONGER:
         if found.unspent == 1.0:
-            found = row.verify(horizon=max(longer, horizon))
+            found = row.proved(horizon=max(longer, horizon))
     why = found.reason
     if found.unspent:
         why = f"claimed for every horizon, and {found.horizon:,} rounds do not spend all of it"

@@ -90,10 +90,10 @@ class LinearPolicy(BasePolicy[LinearSetting]):
         reason = f"void: {promised.budget} was asked for, but {broken}"
         return Guarantee(Pure(math.inf), Definition.NONE, conditions=(reason,))
 
-    def verify(
+    def proved(
         self, arms: int = 10, horizon: int = 300, *, dimension: int = 3, live: bool = False
     ) -> Verification:
-        """The claim beside what the row's own kernels spend, computed by running them on symbols.
+        """The claim beside what the policy's own kernels spend, found by running them on symbols.
 
         `live`: with the whole-numbered noise of live trials. See `linear.verification`.
         """

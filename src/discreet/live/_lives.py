@@ -17,7 +17,7 @@ made-up path, the same in both.
 >>> found.holds, str(found.computed)
 (True, 'ε = 1')
 
-A life is an example and proves nothing beyond itself; `policy.verify(live=True)` has the proofs.
+A life is an example and proves nothing beyond itself; `discreet.verify` has the proofs.
 Responses of the local model are verified there, one by one.
 """
 
@@ -324,7 +324,7 @@ def verify_lives(
     if policy.release.respond is not None:
         raise InvalidArgument(
             "policy", "have a curator, whose releases lives are about", policy.name,
-            "use policy.verify(live=True), which verifies single responses",
+            "use discreet.verify with live=True, which verifies single responses",
         )  # fmt: skip
     size = getattr(policy, "participants", None)
     if getattr(policy, "goal", "") == "test" and size is not None:

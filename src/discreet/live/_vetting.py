@@ -2,7 +2,7 @@
 
 Policies of the catalogue are proved, at every horizon, by the tests. Whatever else a trial is
 handed is verified when it is planned, at the trial's own horizon and with live noise: its kernels
-and its decisions on symbols (`policy.verify`), and pairs of whole lives (`live.lives`).
+and its decisions on symbols (`policy.proved`), and pairs of whole lives (`live.lives`).
 What is refuted is refused. What cannot be computed, or not that far, becomes a condition of the
 printed guarantee, so that nobody takes a claim for a proof.
 """
@@ -24,7 +24,7 @@ MOST_ARMS = 3
 """Arms that are walked."""
 FAR = 1 << 50
 UNVERIFIED = "the policy keeps its claim, which was not verified: "
-FIX = "see what policy.verify(live=True) says, and mend the policy"
+FIX = "see what discreet.verify of the policy with live=True says, and mend it"
 
 
 def is_of_the_catalogue(row: Policy) -> bool:
@@ -48,7 +48,7 @@ def vetted(row: Policy, arms: int, horizon: int | None) -> tuple[str, ...]:
 def _vetted(row: Policy, arms: int, horizon: int | None) -> tuple[str, ...]:
     least = arms if horizon is None else horizon
     walked = max(2, min(arms, MOST_ARMS, least))
-    found = row.verify(arms=walked, horizon=horizon or NOMINAL_HORIZON, live=True)
+    found = row.proved(arms=walked, horizon=horizon or NOMINAL_HORIZON, live=True)
     if found.holds is False:
         said = found.breach or f"{found.computed} in place of {found.claimed}"
         raise InvalidArgument("policy", f"keep its guarantee: {said}", row.name, FIX)

@@ -193,10 +193,11 @@ class Policy(BasePolicy[Setting]):
             released = Guarantee(self.rule.budget, Definition.INSTANTANEOUS, conditions=conditions)
         return self.stated(released)
 
-    def verify(self, arms: int = 3, horizon: int = 300, *, live: bool = False) -> Verification:
-        """The claim beside what the row's own kernels spend, computed by running them on symbols.
+    def proved(self, arms: int = 3, horizon: int = 300, *, live: bool = False) -> Verification:
+        """The claim beside what the policy's own kernels spend, found by running them on symbols.
 
-        `live`: with the whole-numbered noise of live trials. See `policies.verification`.
+        `discreet.verify` does this and plays a whole trial as well. `live`: with the whole-numbered
+        noise of live trials. See `policies.verification`.
         """
         from ._verification import verify
 

@@ -17,7 +17,7 @@ that names the row, the check, what was seen and what should have been. Row by r
 - **worth its budget**: one changed reward moves no release, response or choice by more than the
   guarantee says. Measured, so a claim without its noise is caught; not a proof.
 - **verified**: the kernels, run on symbols, spend at most the guarantee, with simulated and with
-  live noise. Algebra, not measurement: `Policy.verify` says what it covers.
+  live noise. Algebra, not measurement: `discreet.verify` says what it covers.
 - **means**: reported means are unbiased or None, their noise is what the release says, and it has
   secure noise where it says so.
 - **compiled**: interpreted and compiled runs are equal, round by round.

@@ -24,7 +24,7 @@ def check_verified(row: Policy | LinearPolicy, case: Case) -> None:
     arms, horizon = min(case.arms, MOST_ARMS), min(case.horizon, MOST_ROUNDS)
     for live in (False, True):
         try:
-            found = row.verify(arms=arms, horizon=horizon, live=live)
+            found = row.proved(arms=arms, horizon=horizon, live=live)
         except InvalidArgument:
             if not live or _is_live(row):
                 raise
