@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import discreet
+import discreet.simulator.calendar
 from discreet.arms import environment_from_dict
 from discreet.errors import InvalidArgument
 from discreet.simulator._own import OwnWork
@@ -316,3 +317,109 @@ def test_declared_means_are_held_against_bounds_and_draws() -> None:
     assert (
         discreet.FunctionEnvironment(drifting, means=[0.5, 0.7]).arms == 2
     )  # there is no one mean
+
+
+# --- outcomes that come late ----------------------------------------------------------------------
+
+
+class Thompson:
+    """Beta posteriors, of what has come."""
+
+    def __init__(self, rng: Any) -> None:
+        self.rng, self.seen = rng, np.ones((2, 2))
+
+    def select(self) -> int:
+        return int(self.rng.beta(self.seen[:, 0], self.seen[:, 1]).argmax())
+
+    def update(self, arm: int, reward: float) -> None:
+        self.seen[arm, 0 if reward else 1] += 1
+
+
+class Diary:
+    """Arms in turn; what was asked of it, in its order."""
+
+    pages: ClassVar[list[list[object]]] = []
+
+    def __init__(self, rng: Any) -> None:
+        self.page: list[object] = []
+        self.pages.append(self.page)
+
+    def select(self) -> int:
+        self.page.append("select")
+        return self.page.count("select") % 2
+
+    def update(self, arm: int, reward: float) -> None:
+        self.page.append((arm, reward))
+
+
+TWO = discreet.Bernoulli([0.7, 0.4])
+
+
+def test_answers_at_once_are_the_policy_of_the_catalogue() -> None:
+    """In law: 400 and 2,000 trials; |z| > 4.9 has a probability of 1e-6."""
+    mine, theirs = (
+        discreet.simulate(row, TWO, horizon=150, runs=runs, seed=3, arrivals=12, delay=1e-9)
+        for row, runs in ((Thompson, 400), (discreet.policy("thompson"), 2000))
+    )
+    for name in ("final_regret", "days"):
+        a, b = getattr(mine, name), getattr(theirs, name)
+        assert abs(a.mean() - b.mean()) < 4.9 * np.hypot(
+            a.std() / np.sqrt(len(a)), b.std() / np.sqrt(len(b))
+        )
+    assert mine.used.tolist() == [1.0] * 400
+    assert mine.best_named > 0.95
+
+
+@pytest.mark.parametrize("default", ["estimate", 0.25])
+def test_outcomes_are_told_on_their_days(default: float | str) -> None:
+    Diary.pages.clear()
+    found = discreet.simulate(
+        Diary, TWO, horizon=400, runs=5, seed=2, arrivals=10, delay="8 days", missing=[0.0, 0.5],
+        default=default,
+    )  # fmt: skip
+    for page, used, days in zip(Diary.pages, found.used, found.days, strict=True):
+        told = [entry for entry in page if entry != "select"]
+        assert page.count("select") == 400
+        assert "select" in page[-200:]
+        # nobody's outcome is known for 8 days, in which about 80 others come
+        first = next(i for i, entry in enumerate(page) if entry != "select")
+        assert 35 < first < 140
+        rewards = {entry[1] for entry in told if isinstance(entry, tuple)}
+        if default == "estimate":
+            assert rewards == {0.0, 1.0}
+            assert 200 + 50 < len(told) < 400 - 50
+        else:
+            assert rewards == {0.0, 0.25, 1.0}
+            assert len(told) == 400
+        assert used == len(told) / 400
+        assert 8.0 < days < 8.0 + 70.0
+    assert (found.final_pulls == 200).all()
+    assert found.plan == "its own"
+
+
+def test_objects_meet_a_drift() -> None:
+    """All rates rise by .3 from .4: the mean is .55 on average."""
+    risen = discreet.simulator.calendar.Drift("linear", 0.3)
+    found = discreet.simulate(
+        Diary, discreet.Bernoulli([0.4, 0.4]), horizon=1000, runs=10, seed=5, arrivals=12, delay=1,
+        drift=risen,
+    )  # fmt: skip
+    mean = found.estimates.mean()
+    assert abs(mean - 0.55) < 4.9 * np.sqrt(0.25 / 10_000) + 0.01
+    again = discreet.simulate(
+        Diary, discreet.Beta.of_means([0.4, 0.4]), horizon=300, runs=2, seed=5, arrivals=12,
+        delay=1, drift=risen,
+    )  # fmt: skip
+    assert 0.4 < again.estimates.mean() < 0.7
+
+
+def test_objects_with_arrivals_in_comparisons_and_sweeps(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"horizon": 60, "runs": 3, "seed": 1, "arrivals": 12, "delay": 2}
+    found = discreet.compare([Thompson, discreet.policy("imed")], TWO, **given)
+    assert [result.plan for result in found] == ["its own", "index"]
+    swept = discreet.sweep([Thompson(np.random.default_rng(1))], TWO, piece=2, **given)
+    assert swept[0].days.shape == (3,)
+    assert discreet.load(found.save(tmp_path / "x.parquet")).summary() == found.summary()
+    for name, value in (("window", 4), ("share", 0.1), ("trend", True)):
+        with pytest.raises(InvalidArgument, match=f"{name} must be left out for Thompson"):
+            discreet.simulate(Thompson, TWO, **given, **{name: value})

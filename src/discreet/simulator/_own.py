@@ -114,6 +114,31 @@ class OwnPlayer(Player):
         self.lost: Callable[..., float] = work.place.lost
         super().__init__()
 
+    def agent(self, number: int) -> Agent:
+        """The object of a run."""
+        work = self.work
+        agent = work.policy.make(work.generator(number, 1))
+        if not is_agent(agent):
+            raise InvalidArgument(
+                "policy", "make an object with select() and update(arm, reward)", work.name,
+                "define both methods",
+            )  # fmt: skip
+        return agent
+
+    def arm(self, agent: Agent) -> int:
+        """The arm that it selects."""
+        chosen, arms = agent.select(), self.work.place.arms
+        try:
+            arm = int(chosen)
+        except (TypeError, ValueError):
+            arm = -1
+        if not 0 <= arm < arms or arm != chosen:
+            raise InvalidArgument(
+                "policy", f"select an arm from 0 to {arms - 1}", f"{chosen!r} of {self.work.name}",
+                "return the number of an arm",
+            )  # fmt: skip
+        return arm
+
     def play(self, number: int) -> bool:
         import numpy as np
 
@@ -121,13 +146,7 @@ class OwnPlayer(Player):
         environment, order, draw = work.place, np.arange(work.place.arms), self.draw
         if work.shuffle:  # drawn first, as for the rows that it is compared with
             order = work.order(number, rng)
-        state = environment.start(rng)
-        agent = work.policy.make(work.generator(number, 1))
-        if not is_agent(agent):
-            raise InvalidArgument(
-                "policy", "make an object with select() and update(arm, reward)", work.name,
-                "define both methods",
-            )  # fmt: skip
+        state, agent = environment.start(rng), self.agent(number)
         standard, lost = environment.standard(work.horizon), self.lost
         regret, pulls = 0.0, np.zeros(environment.arms, np.int64)
         noted = work.noted(number)
@@ -140,7 +159,7 @@ class OwnPlayer(Player):
                 work.say((time.perf_counter() - started) / t)
             for place, came in under_way.pop(t, ()):
                 agent.update(place, came)
-            chosen = _arm(agent.select(), environment.arms, work.name)
+            chosen = self.arm(agent)
             arm = int(order[chosen])
             reward, served = draw(state, arm, 1, t, rng)
             if served == 0:
@@ -160,19 +179,6 @@ class OwnPlayer(Player):
                 noted[recorded] = pulls
                 recorded += 1
         return True
-
-
-def _arm(chosen: int, arms: int, name: str) -> int:
-    try:
-        arm = int(chosen)
-    except (TypeError, ValueError):
-        arm = -1
-    if not 0 <= arm < arms or arm != chosen:
-        raise InvalidArgument(
-            "policy", f"select an arm from 0 to {arms - 1}", f"{chosen!r} of {name}",
-            "return the number of an arm",
-        )  # fmt: skip
-    return arm
 
 
 class OwnWork(RegretWork[OwnPolicy, Environment]):

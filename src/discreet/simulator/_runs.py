@@ -302,15 +302,25 @@ def _on_calendar(
     rows: list[Row], environment: Environment, asked_for: Calendar, size: Asked
 ) -> Comparison:
     """Trials whose outcomes come late."""
+    from .calendar._own import OwnTrialWork
     from .calendar._runs import TrialWork, checked_size
 
     fix = 'use for example discreet.policy("dp-imed", epsilon=1.0)'
     finite = [
-        served(row, "outcomes that come late", Policy, "finite", "identify", fix=fix)
+        own(row) or served(row, "outcomes that come late", Policy, "finite", "identify", fix=fix)
         for row in rows
     ]
     checked_size(size.horizon, environment.arms)
-    work = partial(TrialWork, calendar=asked_for)
+
+    def work(
+        policy: Policy | OwnPolicy, place: Environment, horizon: int, runs: int, entropy: int,
+        grid: Ints,
+    ) -> TrialWork | OwnTrialWork:  # fmt: skip
+        given = (place, horizon, runs, entropy, grid)
+        if isinstance(policy, OwnPolicy):
+            return OwnTrialWork(policy, *given, calendar=asked_for)
+        return TrialWork(policy, *given, calendar=asked_for)
+
     return compared(finite, environment, check_environment, work, size)
 
 

@@ -27,8 +27,9 @@ from ..linear._runs import check_problem, fitted
 from ..policies._policy import BasePolicy
 from ..policies._registry import ARGUMENTS, NUMBERS, WORDS, Entry, entry
 from ..simulator._labels import problem_of
-from ..simulator._own import Row, is_agent, own
+from ..simulator._own import OwnPolicy, Row, is_agent, own
 from ..simulator._runs import calendar_of, check_environment, check_horizon, check_is_environment
+from ..simulator.calendar._own import check_calendar as check_own_calendar
 from ..simulator.calendar._runs import checked_size
 from ..simulator.calendar._runs import prepared as prepared_trial
 
@@ -230,12 +231,15 @@ def late_cells(
         calendar = days.of(environment)
         asked = [row]
         if row.kind == "identify":
-            own = (None,) if row.fixed_size else risks
-            asked = [asked_for(row, row.risk if risk is None else risk, None) for risk in own]
+            each = (None,) if row.fixed_size else risks
+            asked = [asked_for(row, row.risk if risk is None else risk, None) for risk in each]
         for one, horizon in itertools.product(asked, horizons):
             check_environment(one, environment)
             size = check_horizon(checked_size(horizon, environment.arms), environment)
-            prepared_trial(one, environment, calendar, size)
+            if isinstance(one, OwnPolicy):
+                check_own_calendar(one, calendar)
+            else:
+                prepared_trial(one, environment, calendar, size)
             cells.append(Cell(one, environment, name, size, calendar))
     return list(dict(_keyed(cells)).values())
 

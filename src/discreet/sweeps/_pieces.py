@@ -37,6 +37,7 @@ from ..simulator._record import RECORDS
 from ..simulator._results import Result
 from ..simulator._runs import Simulation, log_grid
 from ..simulator.calendar import TrialWork
+from ..simulator.calendar._own import OwnTrialWork
 from ..simulator.calendar._runs import filled_of
 from ._grid import Cell
 
@@ -94,7 +95,9 @@ class Piece:
         work: AnyWork
         if cell.calendar is not None:
             grid = log_grid(cell.horizon, self.points)
-            kind = LateWork if isinstance(cell.problem, LinearProblem) else TrialWork
+            kind: Any = LateWork if isinstance(cell.problem, LinearProblem) else TrialWork
+            if isinstance(cell.policy, OwnPolicy):
+                kind = OwnTrialWork
             work = kind(
                 cell.policy, cell.problem, cell.horizon, runs, self.entropy, grid,
                 calendar=cell.calendar,
