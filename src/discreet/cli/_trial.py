@@ -74,9 +74,9 @@ def new(
     `missing` (0 if silence means that outcome, "estimate" if silence means that it is unknown),
     `horizon`, `window`, ... A test has a `design` in place of a policy: an object with what
     `discreet.confirm.design` takes. With `strata` (a list), every stratum has a copy of the
-    policy; `horizon` is that of every stratum. `ledger` has the `path` of a ledger of budgets, and
-    its cap where it is new (`epsilon`, `rho`). What was planned is repeated in words before the
-    trial starts.
+    policy; `horizon` is that of all strata together, or an object with one for each. `ledger` has
+    the `path` of a ledger of budgets, and its cap where it is new (`epsilon`, `rho`). What was
+    planned is repeated in words before the trial starts.
     """
     from .._plans import planned
     from ..live.stores import SqliteStore

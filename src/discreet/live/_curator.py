@@ -51,7 +51,7 @@ from ._weights import Weights, check_weights, new_key, parts_of, seated_on, stan
 from ._weights import exposures as exposures_of
 from .stores import Block, Store
 from .stores._base import Json, bare, unheld
-from .stores._memory import HeldBlock
+from .stores._memory import HeldBlock, MemoryStore
 from .stores._sql import NOT_HERE, SqlStore
 
 if TYPE_CHECKING:
@@ -275,6 +275,8 @@ class Curator:
         member, run = self._store.member(unit), self._run
         blocks = self._store.blocks
         admission = run.admit(member, blocks, self._terms, now)
+        if admission in ("place", "visitor") and self._is_full:
+            admission = "over" if member is None else "same"
         if member is not None and admission == "same":
             return member.arm, True
         if member is None and self._store.people.is_forgotten(unit):
@@ -873,6 +875,9 @@ class Curator:
             self._stand()
             if self._is_over or self._fence or not self._releases_here:
                 return found
+            if self._is_full and not self._run.has_ended:
+                self._write(self._run.ended())
+                self._stand()
             cut_off = self._cut_off()
             if cut_off is not None:
                 with self._store.together():
@@ -929,6 +934,15 @@ class Curator:
         self._store.release(None, self._document(run), None)
         self._run, self._failure, self._stale = run, "", False
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether the strata have taken, together, all the places that there are."""
+        terms, store = self._terms, self._store
+        if not terms.shared or not isinstance(store, SqlStore | MemoryStore):
+            return False
+        assert terms.horizon is not None
+        return store.taken_in_all >= terms.horizon
+
     def _cut_off(self) -> str | None:
         """A block that somebody else has filled, who does not erase what is cut off."""
         if not self._run.cut:
@@ -953,7 +967,7 @@ class Curator:
         self._took(run)
 
     def _write(
-        self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
+        self, run: Run, ended: dict[str, str] | None = None, block: str | None = None
     ) -> None:
         """The same, but that this object does not stand there yet."""
         run.forget()
@@ -1061,6 +1075,7 @@ class Curator:
             "guarantee": str(self.guarantee),
             "arms": list(self._arms),
             "horizon": self._terms.horizon,
+            **({"shared": True} if self._terms.shared else {}),
             "deadline": self._terms.deadline,
             "default": self._default,
             **({"clock": "own"} if self._terms.own_clock else {}),
@@ -1121,8 +1136,9 @@ class Curator:
             )
         horizon = self._terms.horizon
         standing = self._run.standing(self._store.blocks, self._terms, "")
-        if horizon is not None and standing.rounds >= horizon:
-            raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
+        if horizon is not None and (standing.rounds >= horizon or self._is_full):
+            among = ", in all strata together," if self._terms.shared else ""
+            raise TrialError(f"the horizon of {horizon} assignments{among} is reached; {decide}")
         raise TrialError(f"the trial has ended; {decide}")
 
     def _refuse_forgotten(self, unit: Name) -> NoReturn:

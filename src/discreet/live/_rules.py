@@ -41,6 +41,8 @@ class Terms(NamedTuple):
     """places that one unit may take"""
     horizon: int | None = None
     """places that are used at most"""
+    shared: bool = False
+    """whether these are the places of all strata together"""
     refuses_conflicts: bool = True
     """whether a second, different outcome is an error; else it is dropped like any other"""
     local: bool = False

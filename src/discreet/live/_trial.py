@@ -156,7 +156,7 @@ class Trial(Curator):
         contributions, conflicts = options.pop("contributions"), options.pop("conflicts")
         corrections, kept = options.pop("corrections"), options.pop("retention")
         ledger, beyond, kits = (options.pop(name) for name in ("ledger", "beyond", "kits"))
-        charged = options.pop("charged", None)
+        charged, shared = options.pop("charged", None), options.pop("shared", False)
         names = check_arms(arms)
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
@@ -171,7 +171,7 @@ class Trial(Curator):
             conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
         kept = retention_of(kept, own or stored is not None)
-        terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept)
+        terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept, shared)
         guarantee, default = covering(plan, terms), check_default(default, plan, terms)
         if stored is not None:
             self._care = stored.care

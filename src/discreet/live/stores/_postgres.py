@@ -87,7 +87,7 @@ GRANT UPDATE (unit) ON kits TO {role};
 GRANT SELECT, UPDATE (number) ON beats TO {role};
 GRANT SELECT (home, name, place, fence) ON witness TO {role};
 GRANT SELECT (trial, settings, public) ON trials TO {role};
-GRANT UPDATE (version, moved, assigned) ON heads TO {role};
+GRANT UPDATE (version, moved, assigned, taken) ON heads TO {role};
 GRANT INSERT ON places, open_blocks TO {role};
 GRANT INSERT (key), SELECT (id) ON keys TO {role};
 GRANT USAGE ON SEQUENCE keys_id_seq TO {role};

@@ -193,6 +193,8 @@ class SqlStore:
         self._asked: Moved | None = None
         """what has moved, if it was not asked for yet"""
         self._assigned: list[int] = []
+        self._taken = 0
+        """places that were taken"""
         self._rows: dict[str, Row] = {}
         self._last: dict[str, Place] = {}
         """the last places of blocks, as far as they are known"""
@@ -355,10 +357,10 @@ class SqlStore:
         """All that is known here, from the file."""
         base, trial = self._base, (self._trial,)
         head = base.one(
-            "SELECT version, generation, moved, assigned FROM heads WHERE trial = ?", trial
+            "SELECT version, generation, moved, assigned, taken FROM heads WHERE trial = ?", trial
         )
         assert head is not None
-        version, generation, moved, assigned = head
+        version, generation, moved, assigned, self._taken = head
         self._moved, self._assigned = self._parsed(moved, dict), self._parsed(assigned, list)
         if generation != self._generation or self._version == UNKNOWN:
             self._read_document()  # a write that was cut short may have left half of another here
@@ -420,6 +422,15 @@ class SqlStore:
     @property
     def assigned(self) -> list[int]:
         return self._assigned
+
+    @property
+    def taken_in_all(self) -> int:
+        """Places that were taken, in all strata."""
+        found = self._base.one(
+            "SELECT COALESCE(SUM(taken), 0) FROM heads WHERE trial <> ? AND trial BETWEEN ? AND ?",
+            (self._trial, *self._base.trials),
+        )
+        return self._taken + int(found[0] if found else 0)
 
     @property
     def blocks(self) -> Blocks:
@@ -652,10 +663,11 @@ class SqlStore:
             self._base.run(
                 "INSERT INTO trials VALUES (?, '', '', ?, ?)", (self._trial, b"", self._key)
             )
-            self._base.run("INSERT INTO heads VALUES (?, 0, 0, '', '')", (self._trial,))
+            self._base.run("INSERT INTO heads VALUES (?, 0, 0, '', '', 0)", (self._trial,))
             self._base.run("INSERT INTO beats VALUES (?, 0)", (self._trial,))
             self.people.begin(people)
             self._assigned, self._generation, self._next = list(assigned), 0, 0
+            self._taken = sum(member.used for member in members.values())
             turns = _turns(blocks, members)
             for key, block in blocks.items():
                 self._open_block(key)
@@ -696,6 +708,7 @@ class SqlStore:
                     self._open_block(member.block)
                 self._seat(unit, member, place)
                 self._asked = moved
+                self._taken += 1
             self._assigned = [n + (arm == member.arm) for arm, n in enumerate(self._assigned)]
 
     @unheld
@@ -893,12 +906,12 @@ class SqlStore:
         if self._asked is not None:
             self._moved, self._asked = self._asked(), None
         written = self._base.run(
-            "UPDATE heads SET version = ?, moved = ?, assigned = ? "
+            "UPDATE heads SET version = ?, moved = ?, assigned = ?, taken = ? "
             "WHERE trial = ? AND version = ?",
             (
                 self._next + 1, json.dumps(self._moved, separators=(",", ":")),
                 f"[{','.join(f'{number:>{seal.ROOM}}' for number in self._assigned)}]",
-                self._trial, self._next,
+                self._taken, self._trial, self._next,
             ),
         )  # fmt: skip
         if written.rowcount != 1:
