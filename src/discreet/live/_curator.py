@@ -274,6 +274,7 @@ class Curator:
         unit = check_unit(unit)
         member, run = self._store.member(unit), self._run
         blocks = self._store.blocks
+        follows = member is not None and member.block in blocks
         admission = run.admit(member, blocks, self._terms, now)
         if admission in ("place", "visitor") and self._is_full:
             admission = "over" if member is None else "same"
@@ -311,10 +312,15 @@ class Curator:
                 self._abandon(run, entry.block)
             return entry.arm, False
         kits = self._care.kits
-        with self._store.together() if has_left or kits else nullcontext():
+        blind = follows and not self._releases_here and place is not None
+        with self._store.together() if has_left or blind or kits else nullcontext():
             self._store.assign(unit, entry, place, run.moved)
             if has_left:
                 self._store.void(entry.block, entry.slot)
+            if blind and member is not None:
+                self._in_a_file("assign").go_with(
+                    entry.block, entry.slot, (member.block, member.slot)
+                )
             if kits:
                 self._store.people.hand_out(unit, entry.arm)
         self._run = run
@@ -370,11 +376,11 @@ class Curator:
         return tuple(f"arm {number}" for number in self._fixed["labels"][: len(self._arms)])
 
     def _has_left(self, member: Member | None) -> bool:
-        """Whether a unit that takes one more place has withdrawn: it does not count either."""
+        """Whether a unit that takes one more place has withdrawn: it does not count either. Whoever
+        reads no outcomes cannot know; there the store does it (`go_with`)."""
         block = None if member is None else self._store.blocks.get(member.block)
         if member is None or block is None:
             return False
-        self._check_releases()  # whoever reads no outcomes cannot know who has withdrawn
         return is_void(block.outcomes.get(member.slot, 0))
 
     @unheld
@@ -495,17 +501,18 @@ class Curator:
         whoever calls: an entry in the trail would tell that somebody has answered, and when.
         """
         check_words(by, reason)
-        self._check_releases()
         with self._turn(), self._store.held():
-            now = self._ready()
+            now = self._ready(alone=self._releases_here)
             if not self._terms.corrects:
                 raise TrialError(
                     "this trial takes no corrections: the first outcome of a participant stands; "
                     'plan one with outcomes=discreet.Outcomes(corrections="deadline")'
                 )
             found = self._accepted(unit, outcome, now, self._terms)
-            if found is not None:
+            if found is not None and self._releases_here:
                 self._noted(*found)
+            elif found is not None:
+                self._in_a_file("correct").correct(found[0].block, found[0].slot, found[1])
 
     @unheld
     def withdraw(self, unit: Name, *, by: str = "", reason: str = "") -> Remains:
@@ -521,7 +528,6 @@ class Curator:
         records of whoever calls: an entry in the trail would tell who has withdrawn, and when.
         """
         check_words(by, reason)
-        self._check_releases()
         with self._turn(), self._store.held():
             now, unit = self._ready(), check_unit(unit)
             people, member = self._store.people, self._store.member(unit)
@@ -1114,6 +1120,11 @@ class Curator:
             "witness back where they were, or end the trial with what this file has released: "
             "discreet trial fence FILE --stop"
         )
+
+    def _in_a_file(self, what: str) -> SqlStore:
+        if not isinstance(self._store, SqlStore):
+            raise TrialError(f"{what}() is for trials in a file; store this one: save(path)")
+        return self._store
 
     def _check_releases(self) -> None:
         if not self._releases_here:

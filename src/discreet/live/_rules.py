@@ -129,7 +129,7 @@ def accept(
     return "conflict"
 
 
-def is_void(outcome: int) -> bool:
+def is_void(outcome: int | None) -> bool:
     """Whether an outcome was withdrawn."""
     return type(outcome) is int and outcome == VOID
 

@@ -509,11 +509,6 @@ class Trial(Curator):
             run = {**self._run.public(), "ledger": self._no_ledger()}
             store.silence({**fixed, "protocol": run})
 
-    def _in_a_file(self, what: str) -> SqlStore:
-        if not isinstance(self._store, SqlStore):
-            raise TrialError(f"{what}() is for trials in a file; store this one: save(path)")
-        return self._store
-
     def _no_ledger(self) -> Json:
         """The ledger with nothing in it."""
         return self._run.ledger.cleared().to_dict()

@@ -67,11 +67,6 @@ def outcome_in(text: bytes) -> int | None:
     return int.from_bytes(text[1:], "big", signed=True) if text[:1] == ANSWERED else None
 
 
-def is_silent(key: bytes, found: bytes) -> bool:
-    """Whether a sealed outcome says that there is none."""
-    return opened(key, found[: NONCE + 1]) == SILENT
-
-
 def count_text(count: int) -> bytes:
     """A count, of one length."""
     return count.to_bytes(8, "big")

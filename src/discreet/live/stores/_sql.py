@@ -47,6 +47,8 @@ NOT_HERE = (
     "changes of the trial, are made by a process that does, for example one that runs "
     "discreet.live.curate"
 )
+TRIES = 100
+"""How often an outcome is sealed under the key of its block, while others change that."""
 UNKNOWN = -1
 """The version of what is not known to agree with the file."""
 SEAT = """
@@ -713,6 +715,15 @@ class SqlStore:
 
     @unheld
     def record(self, block: str, slot: int, value: int) -> None:
+        self._hand_in(block, slot, value, corrects=False)
+
+    @unheld
+    def correct(self, block: str, slot: int, value: int) -> None:
+        """An outcome in place of the one that has come, or of none."""
+        self._hand_in(block, slot, value, corrects=True)
+
+    @unheld
+    def _hand_in(self, block: str, slot: int, value: int, corrects: bool) -> None:
         self._check_held()
         before = self._version
         self._version = UNKNOWN
@@ -720,47 +731,44 @@ class SqlStore:
             self._note(block, slot, value)
         else:
             self.flush_if_any()
-            key = self._rows[block].key
-            self._base.hand_in(
-                (self._trial, block, slot), key, seal.sealed(key, seal.outcome_text(value))
-            )
+            where, text = (self._trial, block, slot), seal.outcome_text(value)
+            for _ in range(TRIES):
+                key = self._rows[block].key
+                if self._base.hand_in(where, key, seal.sealed(key, text), corrects):
+                    break
+                self._read()  # somebody has withdrawn, and it has another key
+                before = self._version = UNKNOWN
+                if block not in self._rows:
+                    break
+            else:
+                raise TrialError(
+                    f"{self.place}: others go on meanwhile; nothing changed: try again"
+                )
         self._base.commit()
         self._version = before  # no public step: nobody is told that it came
 
     @unheld
     def void(self, block: str, slot: int) -> None:
-        self._check_releases()  # whoever hands in blindly cannot take back
         with self._step():  # others must learn the new key
             self.flush_if_any()
-            self._renew(block)
-            self._note(block, slot, VOID)
+            self._base.lock_block(self._trial, block)
+            old, key = self._rows[block].key, seal.new_key()
+            text = seal.sealed(key, seal.outcome_text(VOID))
+            if self.releases_here:
+                self._count(block, slot)
+            self._base.take_back((self._trial, block, slot), old, key, text)
+            self._rows[block] = self._rows[block]._replace(key=key)
         self._base.soiled = True  # the log may hold the key that was overwritten
 
-    def _renew(self, block: str) -> None:
-        """Seal all that is private of a block under another key, and overwrite its key. A database
-        may have left copies of what it moved: nobody can read them from then on."""
-        old, key, place = self._rows[block].key, seal.new_key(), (self._trial, block)
-        answered = self.answered(block)
-        for slot, outcome, action, private in self._base.run(
-            "SELECT slot, outcome, action, private FROM pending WHERE trial = ? AND block = ?",
-            place,
-        ).fetchall():
-            hidden = seal.sealed(key, seal.opened(old, action)) if private else action
-            self._base.run(
-                "UPDATE pending SET outcome = ?, action = ? "
-                "WHERE trial = ? AND block = ? AND slot = ?",
-                (seal.sealed(key, seal.opened(old, outcome)), hidden, *place, slot),
-            )
-        self._base.run(
-            "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
-            (seal.sealed(key, seal.count_text(answered)), *place),
-        )
-        self._base.run(
-            "UPDATE keys SET key = ? WHERE id = "
-            "(SELECT key FROM open_blocks WHERE trial = ? AND block = ?)",
-            (key, *place),
-        )
-        self._rows[block] = self._rows[block]._replace(key=key)
+    @unheld
+    def go_with(self, block: str, slot: int, other: tuple[str, int]) -> None:
+        """By a worker: a place is withdrawn if another one was."""
+        with self._step():
+            self.flush_if_any()
+            self._base.lock_block(self._trial, other[0])
+            text = seal.sealed(self._rows[block].key, seal.outcome_text(VOID))
+            old = self._rows[other[0]].key
+            self._base.go_with((self._trial, block, slot), other, old, text)
 
     def noted(self) -> None:
         with self._step():
@@ -999,17 +1007,25 @@ class SqlStore:
 
     def _note(self, block: str, slot: int, value: int) -> None:
         key, batch = self._rows[block].key, self._batch
-        count = self.answered(block) + (self.outcome_at(block, slot) is None)
         sealed = seal.sealed(key, seal.outcome_text(value))
         if self._base.is_gathering and (block, slot) in batch.outcomes:
+            batch.answered[block] = self._counted(block, slot)
             batch.values[block, slot], batch.outcomes[block, slot] = sealed, value
-            batch.answered[block] = count
             return
+        self._count(block, slot)
         if self._base.set_outcomes([(self._trial, block, slot, sealed)]) != 1:
             raise DamagedFile(f"{self.place}: an outcome has no place")
+
+    def _counted(self, block: str, slot: int) -> int:
+        """How many have come of a block, with that one."""
+        return self.answered(block) + (self.outcome_at(block, slot) is None)
+
+    def _count(self, block: str, slot: int) -> None:
+        """Store that, before that one is stored."""
+        text = seal.count_text(self._counted(block, slot))
         self._base.run(
             "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
-            (seal.sealed(key, seal.count_text(count)), self._trial, block),
+            (seal.sealed(self._rows[block].key, text), self._trial, block),
         )
 
     # --- refusals ---------------------------------------------------------------------------------

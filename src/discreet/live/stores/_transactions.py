@@ -160,9 +160,24 @@ class Transactions(ABC):
         """Overwrite a key."""
 
     @abstractmethod
-    def hand_in(self, place: tuple[int, str, int], key: bytes, sealed: bytes) -> None:
-        """An outcome, by a user that reads none: the first one stands, and a place in a block that
-        is not there takes none. The row is written in any case. `key` is that of the block."""
+    def hand_in(
+        self, place: tuple[int, str, int], key: bytes, sealed: bytes, corrects: bool
+    ) -> bool:
+        """An outcome, by a user that reads none: the first one stands, or the last one if it
+        corrects others, unless it was withdrawn; a place in a block that is not there takes none.
+        The row is written in any case. False if `key` is that of the block no more."""
+
+    @abstractmethod
+    def take_back(self, place: tuple[int, str, int], old: bytes, key: bytes, sealed: bytes) -> None:
+        """`sealed` in place of an outcome, and all that is private of its block under another key.
+        A database may have left copies of what it moved: nobody can read them from then on."""
+
+    @abstractmethod
+    def go_with(
+        self, place: tuple[int, str, int], other: tuple[str, int], old: bytes, sealed: bytes
+    ) -> None:
+        """By a user that reads no outcomes: `sealed` in place of an outcome, if that of another
+        place, in a block with the key `old`, was withdrawn. The row is written in any case."""
 
     def lock_block(self, trial: int, block: str) -> None:  # noqa: B027 - the home may be held
         """Before the outcomes of a block are read for its release: whoever hands one in has done
