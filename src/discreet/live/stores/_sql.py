@@ -69,12 +69,12 @@ class Batch:
 
     def __init__(self) -> None:
         self.places: list[tuple[object, ...]] = []
-        self.seats: list[tuple[object, ...]] = []
-        """rows that wait for `places` and `pending`"""
+        self.seats: list[tuple[int, str, int, bytes | None, int]] = []
+        """rows that wait for `places`, and for `pending`, whose outcomes are silent"""
         self.rows: set[str] = set()
         """blocks whose rows have changed"""
-        self.values: dict[tuple[str, int], bytes] = {}
-        """outcomes that wait, sealed"""
+        self.values: dict[tuple[str, int], int] = {}
+        """outcomes that wait"""
         self.answered: dict[str, int] = {}
         """how many have come, of blocks where that has changed"""
         self.members: dict[Name, Member | None] = {}
@@ -135,6 +135,11 @@ class Outcomes(Mapping[int, int]):
             raise KeyError("no outcome yet")
         return value
 
+    def get(self, slot: int, default: Any = None) -> Any:
+        """The same, without an error on the way: asked of every outcome that comes."""
+        value = self._store.outcome_at(self._block, slot)
+        return default if value is None else value
+
     def __iter__(self) -> Iterator[int]:
         return iter(self._store.whole(self._block).outcomes)
 
@@ -165,6 +170,10 @@ class Blocks(Mapping[str, StoredBlock]):
     def __getitem__(self, key: str) -> StoredBlock:
         row = self._rows[key]
         return StoredBlock(Places(self._store, key), Outcomes(self._store, key), row.due, row.at)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The same, without an error on the way."""
+        return self[key] if key in self._rows else default
 
     def __contains__(self, key: object) -> bool:
         return key in self._rows
@@ -448,12 +457,13 @@ class SqlStore:
             return
         self._flush()
         batch, rows = self._batch, dict[Name, Any]()
-        for unit, *row in self._base.run(
+        texts = {json.dumps(unit): unit for unit in units}
+        for text, *row in self._base.run(
             "SELECT unit, arm, turn, block, slot, due, at, number FROM places "
             f"WHERE trial = ? AND unit {self._base.AMONG} ORDER BY turn",
-            (self._trial, self._base.several([json.dumps(unit) for unit in units])),
+            (self._trial, self._base.several(list(texts))),
         ).fetchall():
-            rows[json.loads(unit)] = row
+            rows[texts[text]] = row
         for unit in units:
             batch.members[unit] = None
         seats: list[tuple[str, int]] = []
@@ -498,7 +508,7 @@ class SqlStore:
         if batch.places:
             base.run_many("INSERT INTO places VALUES", batch.places)
         if batch.seats:
-            base.run_many("INSERT INTO pending VALUES", batch.seats)
+            base.run_many("INSERT INTO pending VALUES", self._silent(batch.seats))
         for block in batch.rows:
             row = self._rows[block]
             base.run(
@@ -506,7 +516,7 @@ class SqlStore:
                 (row.filled, row.at, row.due, trial, block),
             )
         if batch.values:
-            values = [(trial, *seat, sealed) for seat, sealed in batch.values.items()]
+            values = self._sealed(batch.values)
             if base.set_outcomes(values) != len(values):
                 raise DamagedFile(f"{self.place}: an outcome has no place")
         for block, count in batch.answered.items():
@@ -514,6 +524,30 @@ class SqlStore:
                 "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
                 (seal.sealed(self._rows[block].key, seal.count_text(count)), trial, block),
             )
+
+    def _silent(
+        self, seats: Sequence[tuple[int, str, int, bytes | None, int]]
+    ) -> list[tuple[object, ...]]:
+        """New rows of `pending`."""
+        rows: list[tuple[object, ...]] = []
+        for block in dict.fromkeys(seat[1] for seat in seats):
+            own = [seat for seat in seats if seat[1] == block]
+            texts = seal.sealed_many(self._rows[block].key, [seal.outcome_text(None)] * len(own))
+            rows += [(*seat[:3], text, *seat[3:]) for seat, text in zip(own, texts, strict=True)]
+        return rows
+
+    @unheld
+    def _sealed(self, values: Mapping[tuple[str, int], int]) -> list[tuple[object, ...]]:
+        """Outcomes by trial, block and slot."""
+        rows: list[tuple[object, ...]] = []
+        for block in dict.fromkeys(block for block, _ in values):
+            own = [slot for of, slot in values if of == block]
+            texts = [seal.outcome_text(values[block, slot]) for slot in own]
+            sealed = seal.sealed_many(self._rows[block].key, texts)
+            rows += [
+                (self._trial, block, slot, text) for slot, text in zip(own, sealed, strict=True)
+            ]
+        return rows
 
     def member(self, unit: Name) -> Member | None:
         if unit in self._batch.members:
@@ -895,16 +929,19 @@ class SqlStore:
 
     # --- in a transaction -------------------------------------------------------------------------
 
-    @contextmanager
-    def _step(self) -> Iterator[None]:
+    def _step(self) -> _Step:
         """A public step. Until it is stored, what is known here is not known to be in the file."""
         self._check_held()
         if not self._base.is_alone:
             raise TrialError(f"{self.place}: others go on meanwhile; call ready() before a step")
         self._version = UNKNOWN
-        yield
+        return _Step(self)
+
+    def stepped(self) -> None:
+        """It is written: store it, unless it is gathered; then the last of several writes the
+        head."""
         if self._base.is_gathering:
-            return  # the last of several writes the head
+            return
         self._write_head()
         self._base.commit()
         self._version = self._next
@@ -991,14 +1028,13 @@ class SqlStore:
             text = seal.action_text(place.action)
             action = seal.sealed(row.key, text) if place.private else text
         self._enter(unit, member, place)
-        silent = seal.sealed(row.key, seal.outcome_text(None))
-        seat = (self._trial, member.block, member.slot, silent, action, int(place.private))
+        seat = (self._trial, member.block, member.slot, action, int(place.private))
         row = Row(row.key, member.slot + 1, place.at, place.due)
         if self._base.is_gathering:
             self._batch.seats.append(seat)
             self._batch.rows.add(member.block)
         else:
-            self._base.run("INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)", seat)
+            self._base.run_many("INSERT INTO pending VALUES", self._silent([seat]))
             self._base.run(
                 "UPDATE open_blocks SET filled = ?, at = ?, due = ? WHERE trial = ? AND block = ?",
                 (row.filled, row.at, row.due, self._trial, member.block),
@@ -1007,12 +1043,12 @@ class SqlStore:
 
     def _note(self, block: str, slot: int, value: int) -> None:
         key, batch = self._rows[block].key, self._batch
-        sealed = seal.sealed(key, seal.outcome_text(value))
         if self._base.is_gathering and (block, slot) in batch.outcomes:
             batch.answered[block] = self._counted(block, slot)
-            batch.values[block, slot], batch.outcomes[block, slot] = sealed, value
+            batch.values[block, slot] = batch.outcomes[block, slot] = value
             return
         self._count(block, slot)
+        sealed = seal.sealed(key, seal.outcome_text(value))
         if self._base.set_outcomes([(self._trial, block, slot, sealed)]) != 1:
             raise DamagedFile(f"{self.place}: an outcome has no place")
 
@@ -1091,6 +1127,22 @@ def _turns(
         for back, (_, key, slot) in enumerate(sorted(own, reverse=True)):
             found[key, slot] = turn - back
     return found
+
+
+class _Step:
+    """A public step, stored at its end."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is None:
+            self._store.stepped()
 
 
 class _Held:
