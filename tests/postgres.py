@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -51,6 +52,26 @@ class Postgres:
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return str(self._server.get_uri(database=name))
+
+    def address(self, url: str) -> str:
+        """Of a database that another server has too."""
+        return str(self._server.get_uri(database=url.partition("?")[0].rpartition("/")[2]))
+
+    def connected(self) -> psycopg.Connection[Any]:
+        """As its owner."""
+        return psycopg.connect(self._server.get_uri(), autocommit=True)
+
+    def caught_up(self) -> None:
+        """Wait until a replica has all that was written."""
+        with self.connected() as connection:
+            for _ in range(600):
+                found = connection.execute(
+                    "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication"
+                ).fetchone()
+                if found == (True,):
+                    return
+                time.sleep(0.05)
+        raise AssertionError("no replica has caught up")
 
     def databases(self) -> set[str]:
         """Names of all that there are."""
