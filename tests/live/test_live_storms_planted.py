@@ -129,7 +129,7 @@ def test_a_paused_curator_draws_nothing_twice(
                 testify(base, text)
                 os.kill(os.getpid(), signal.SIGSTOP)
 
-            Transactions.testify = paused  # type: ignore[method-assign]
+            Transactions.testify = paused  # type: ignore[method-assign, assignment]
             other = Trial.load(make(), clock=clock)
             with suppress(TrialError):
                 other.settle()

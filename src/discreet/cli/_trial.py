@@ -654,6 +654,9 @@ def move(file: File, to: To, json: Json = False) -> None:
 def fence(
     file: File,
     stop: Annotated[bool, switch("--stop", "End it with what this file has released.")] = False,
+    charge: Annotated[
+        bool, switch("--charge", "Go on without open blocks, and multiply the guarantee.")
+    ] = False,
     by: By = "",
     reason: Reason = "",
     json: Json = False,
@@ -661,15 +664,31 @@ def fence(
     """What to do about a trial that is fenced: an old copy, or one without its witness.
 
     Put the newest file and its witness back where they were; then it goes on. If they are lost, end
-    it with --stop: outcomes that wait are erased, and nothing is released any more. Without --stop
-    this says whether, and why, it is fenced.
+    it with --stop: outcomes that wait are erased, and nothing is released any more. Or go on with
+    --charge, if the file is an old copy and its witness is there: open blocks are void for ever,
+    and the guarantee is multiplied by one plus the number of fences that were passed so. Without
+    either this says whether, and why, it is fenced.
     """
+    from ..live import Strata
+
+    if stop and charge:
+        raise InvalidArgument("charge", "be given without --stop", charge, "choose one of them")
     with _opened(file) as trial:
-        if stop:
+        if charge and not isinstance(trial, Strata):
+            trial.fence(charge=True, by=by, reason=reason)
+        elif charge:
+            raise InvalidArgument("charge", "be left out by stratum", charge, "use --stop")
+        elif stop:
             trial.fence(by=by, reason=reason)
         shown = trial.report()
     one = shown.get("strata", [shown])[0]
-    _print({"status": shown["status"], "fence": one.get("fence", "")}, json)
+    _print(
+        {
+            "status": shown["status"], "fence": one.get("fence", ""),
+            "guarantee": shown["guarantee"],
+        },
+        json,
+    )  # fmt: skip
 
 
 PUT_BACK = (

@@ -46,7 +46,7 @@ from ._rows import row_to_dict
 from ._rules import Member, Place, Terms, is_void
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
-from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
+from ._terms import CONFLICTS, covering, settings_in_words, stopped_by_a_board
 from ._weights import Weights, check_weights, new_key, parts_of, seated_on, standing_of
 from ._weights import exposures as exposures_of
 from .stores import Block, Store
@@ -1031,9 +1031,18 @@ class Curator:
         self._run = run
         if "policy" in state:
             self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
+        if state.get("fences"):
+            self.guarantee = self._fenced_guarantee(state["fences"])
         self._note_end(state.get("ended"))
         self._seen = max(self._seen, state.get("seen", -inf))
         self._stale = False
+
+    def _fenced_guarantee(self, fences: int) -> Guarantee:
+        """What is promised once old copies have gone on so often: in every one of them somebody may
+        have contributed anew."""
+        terms = self._terms
+        times = terms.contributions * (1 + fences)
+        return covering(self._plan, terms._replace(contributions=times))
 
     def _usable(self, alone: bool = True) -> None:
         if self._closed:

@@ -896,6 +896,29 @@ class SqlStore:
         self._base.soiled = True
         self._base.clean()
 
+    @unheld
+    def charge(self, state: Json, fences: int) -> None:
+        """Go on from an old copy: put a state in place, and erase all blocks. Whoever had a place
+        in them keeps the arm, and has none any more."""
+        self._check_releases()
+        with self._step():
+            self.flush_if_any()
+            for block in list(self._rows):
+                self._forget(block)
+                self._erase(block)
+                self._base.run(
+                    "UPDATE places SET block = NULL, slot = NULL WHERE trial = ? AND block = ?",
+                    (self._trial, block),
+                )
+            self._put(state)
+            noted = self.people.waiting_ahead()
+            self._base.overtake(
+                {"number": self._number, "fences": fences, "trail": noted[-1].chain}
+            )
+        self._version = UNKNOWN
+        self._base.soiled = True
+        self._base.clean()
+
     def touch(self) -> None:
         """Write something, so that a commit takes its time whatever is stored by it. Something
         else than what is there: SQLite writes nothing where nothing changes."""

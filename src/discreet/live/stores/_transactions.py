@@ -13,6 +13,7 @@ home is fenced.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from abc import ABC, abstractmethod
@@ -144,7 +145,11 @@ class Transactions(ABC):
         """What the witness says of every release that is known here; None where it cannot say."""
         if self.witness is None or self.fence:
             return None
-        return self.witness.texts()
+        kept: list[str] = []
+        for text in self.witness.texts():
+            lost = json.loads(text).get("lost", 0)
+            kept = [*kept[: len(kept) - lost], text]
+        return kept
 
     @abstractmethod
     def look(self) -> Line | None:
@@ -286,6 +291,32 @@ class Transactions(ABC):
         if self.fence or self.witness is None or found is None:
             raise Fenced(f"{self.name} is fenced: {self.fence}; nothing was released")
         self.note(self.witness.append(text, *found))
+
+    def overtake(self, more: dict[str, Any]) -> None:
+        """Go on from an old copy, whatever its witness knows: that notes how many releases are
+        lost here, and no other copy goes on."""
+        found = self.one("SELECT size, chain FROM witness WHERE home = ?", (self.home,))
+        assert found is not None
+        ahead = self.releases_ahead()
+        if self.witness is None or not ahead:
+            raise Fenced(f"{self.name} is fenced: {self.fence}; nothing changed")
+        text = json.dumps({**more, "lost": len(ahead)})
+        self.note(self.witness.append(text, ahead[-1].end, ahead[-1].chain))
+        self.fence = ""
+
+    def releases_ahead(self) -> list[Line]:
+        """What the witness of an old copy knows beyond it; nothing if it is not the right one."""
+        found = self.one("SELECT size, chain FROM witness WHERE home = ?", (self.home,))
+        if self.witness is None or found is None:
+            return []
+        why, lines = self.witness.look(*found)
+        return [] if why else lines
+
+    def fences(self) -> int:
+        """How often copies have gone on, by the witness."""
+        said = [line.text for line in self.releases_ahead()]
+        said += self.witness.texts() if self.witness is not None else []
+        return max((json.loads(text).get("fences", 0) for text in said), default=0)
 
     def note(self, line: Line) -> None:
         """The home knows its witness up to there."""
