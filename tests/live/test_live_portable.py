@@ -58,7 +58,7 @@ def instructions(path: Path, unit: str) -> int:
         connection: Any = base._connection
         connection.set_progress_handler(tick, 10)
 
-    Database._connect = counted  # type: ignore[method-assign]
+    Database._connect = counted  # type: ignore[method-assign, assignment]
     try:
         with Trial.load(path) as trial:
             trial.assign(unit)
