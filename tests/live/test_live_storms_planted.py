@@ -28,20 +28,6 @@ from postgres import Postgres, needed, running
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes that are killed")
 
 
-@pytest.fixture
-def own_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a storm changes in this process is put back."""
-    from discreet.live import _course, _curator
-    from discreet.privacy import _secure as secure
-
-    for module, names in (
-        (secure, ("laplace", "padded", "AHEAD")), (_course, ("MOST",)), (_curator, ("PATIENCE",)),
-        (_server, ("PATIENCE",)),
-    ):  # fmt: skip
-        for name in names:
-            monkeypatch.setattr(module, name, getattr(module, name))
-
-
 # --- bugs that the checker of histories must find -------------------------------------------------
 
 
