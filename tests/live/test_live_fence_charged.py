@@ -128,7 +128,7 @@ def test_a_copy_goes_on_at_a_price(home: Home, clock: Clock, noise: CountedNoise
         assert len(mine) > released
         assert total(trial, mine) == pytest.approx(before)  # nothing of those who waited
         assert known == sum(mine[:released])
-        (entry,) = [e for e in trial.log(verify=True) if e["what"] == "went on behind a fence"]
+        (entry,) = [e for e in trial.log(verify=True) if e["what"] == "continued behind a fence"]
         assert {name: entry[name] for name in FENCED} == FENCED
         assert entry["fences"] == 1
         with pytest.raises(TrialError, match="not fenced"):

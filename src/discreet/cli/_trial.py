@@ -655,7 +655,7 @@ def fence(
     file: File,
     stop: Annotated[bool, switch("--stop", "End it with what this file has released.")] = False,
     charge: Annotated[
-        bool, switch("--charge", "Go on without open blocks, and multiply the guarantee.")
+        bool, switch("--charge", "Continue without open blocks, and multiply the guarantee.")
     ] = False,
     by: By = "",
     reason: Reason = "",
@@ -664,10 +664,10 @@ def fence(
     """What to do about a trial that is fenced: an old copy, or one without its witness.
 
     Put the newest file and its witness back where they were; then it goes on. If they are lost, end
-    it with --stop: outcomes that wait are erased, and nothing is released any more. Or go on with
-    --charge, if the file is an old copy and its witness is there: open blocks are void for ever,
-    and the guarantee is multiplied by one plus the number of fences that were passed so. Without
-    either this says whether, and why, it is fenced.
+    it with --stop: outcomes that wait are erased, and nothing is released any more. Or continue
+    with --charge, if the file is an old copy and its witness is there: open blocks are void, and
+    the guarantee is multiplied by one plus the number of fences that were passed so. Without either
+    this says whether, and why, it is fenced.
     """
     from ..live import Strata
 
@@ -696,7 +696,7 @@ PUT_BACK = (
     "fenced then: discreet trial fence FILE says what to do"
 )
 MOVED = (
-    "a database is moved by pg_dump and pg_restore, with all its trials: they go on if their "
+    "a database is moved by pg_dump and pg_restore, with all its trials: they continue if their "
     "witness is elsewhere, as new --witness FILE puts it, else they are fenced"
 )
 EXAMPLES = {

@@ -376,7 +376,7 @@ class Curator:
         return tuple(f"arm {number}" for number in self._fixed["labels"][: len(self._arms)])
 
     def _has_left(self, member: Member | None) -> bool:
-        """Whether a unit that takes one more place has withdrawn: it does not count either. Whoever
+        """Whether a unit that takes one more place has withdrawn: it does not count either. Who
         reads no outcomes cannot know; there the store does it (`go_with`)."""
         block = None if member is None else self._store.blocks.get(member.block)
         if member is None or block is None:
@@ -1038,7 +1038,7 @@ class Curator:
         self._stale = False
 
     def _fenced_guarantee(self, fences: int) -> Guarantee:
-        """What is promised once old copies have gone on so often: in every one of them somebody may
+        """What is promised once so many old copies have continued: in each of them one person may
         have contributed anew."""
         terms = self._terms
         times = terms.contributions * (1 + fences)

@@ -133,7 +133,7 @@ class Run(ABC):
     @property
     @abstractmethod
     def has_ended(self) -> bool:
-        """Whether nobody gets a place any more."""
+        """Whether no more places are given."""
 
     @abstractmethod
     def ended(self) -> Self:

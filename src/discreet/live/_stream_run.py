@@ -437,7 +437,7 @@ class StreamRun(Recorded, Run):
         return other.changed()
 
     def voided(self) -> Self:
-        """This run without the places of blocks that are not released: nobody has taken them."""
+        """This run without the places of blocks that are not released: they are free again."""
         other = self.copy()
         other.leave_window()
         head = other.head

@@ -41,7 +41,7 @@ UNSAID = (
 
 def terms_of(
     plan: Plan, deadline: float | None, contributions: int, conflicts: str, own_clock: bool,
-    corrections: str | None = None, retention: float | None = None, shared: bool = False,
+    corrections: str | None = None, retention: float | None = None,
 ) -> Terms:  # fmt: skip
     """What was fixed when the trial was planned."""
     if corrections is not None:
@@ -61,7 +61,7 @@ def terms_of(
             "contributions", contributions, fix="use 1, or the most outcomes that a unit may give"
         ),
         plan.run.horizon,
-        shared,
+        False,
         conflicts == CONFLICTS[0],
         plan.run.is_local,
         own_clock,

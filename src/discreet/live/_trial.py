@@ -171,7 +171,8 @@ class Trial(Curator):
             conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
         kept = retention_of(kept, own or stored is not None)
-        terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept, shared)
+        terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept)
+        terms = terms._replace(shared=shared)
         guarantee, default = covering(plan, terms), check_default(default, plan, terms)
         if stored is not None:
             self._care = stored.care
@@ -519,7 +520,7 @@ class Trial(Curator):
             store.silence({**fixed, "protocol": run})
 
     def _charge_fence(self, store: SqlStore, words: dict[str, str]) -> None:
-        """Go on behind a fence."""
+        """Continue behind a fence."""
         run = self._run
         kept = keeps_sums(tuple(run.ledger.to_dict()), self._terms.local)
         for refused, why in (
@@ -535,13 +536,13 @@ class Trial(Curator):
         ):  # fmt: skip
             if refused:
                 raise TrialError(
-                    f"the trial cannot go on behind its fence, for {why}; nothing changed: end it "
-                    "by fence(), or discreet trial fence FILE --stop"
+                    f"the trial cannot continue behind its fence, for {why}; nothing changed: "
+                    "end it by fence(), or discreet trial fence FILE --stop"
                 )
         assert isinstance(run, StreamRun)
         fences = store.base.fences() + 1
         guarantee = self._fenced_guarantee(fences)
-        self._note("went on behind a fence", fences=fences, **words)
+        self._note("continued behind a fence", fences=fences, **words)
         fixed = {**self._fixed, "fences": fences, "guarantee": str(guarantee)}
         store.charge({**fixed, "protocol": run.voided().to_dict()}, fences)
         self._stand()

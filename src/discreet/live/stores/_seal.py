@@ -42,7 +42,7 @@ def sealed(key: bytes, text: bytes) -> bytes:
 
 
 def sealed_many(key: bytes, texts: Sequence[bytes]) -> list[bytes]:
-    """Several short texts, each with a nonce of its own."""
+    """Several short texts, each with another nonce."""
     random, found = secrets.token_bytes(NONCE * len(texts)), list[bytes]()
     for at, text in enumerate(texts):
         nonce = random[NONCE * at : NONCE * (at + 1)]

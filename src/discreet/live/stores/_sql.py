@@ -70,7 +70,7 @@ class Batch:
     def __init__(self) -> None:
         self.places: list[tuple[object, ...]] = []
         self.seats: list[tuple[int, str, int, bytes | None, int]] = []
-        """rows that wait for `places`, and for `pending`, whose outcomes are silent"""
+        """what waits for `places`, and for `pending`, whose outcomes are silent"""
         self.rows: set[str] = set()
         """blocks whose rows have changed"""
         self.values: dict[tuple[str, int], int] = {}
@@ -528,7 +528,7 @@ class SqlStore:
     def _silent(
         self, seats: Sequence[tuple[int, str, int, bytes | None, int]]
     ) -> list[tuple[object, ...]]:
-        """New rows of `pending`."""
+        """New places of `pending`."""
         rows: list[tuple[object, ...]] = []
         for block in dict.fromkeys(seat[1] for seat in seats):
             own = [seat for seat in seats if seat[1] == block]
@@ -776,7 +776,7 @@ class SqlStore:
                     break
             else:
                 raise TrialError(
-                    f"{self.place}: others go on meanwhile; nothing changed: try again"
+                    f"{self.place}: others change it meanwhile; nothing changed: try again"
                 )
         self._base.commit()
         self._version = before  # no public step: nobody is told that it came
@@ -898,8 +898,8 @@ class SqlStore:
 
     @unheld
     def charge(self, state: Json, fences: int) -> None:
-        """Go on from an old copy: put a state in place, and erase all blocks. Whoever had a place
-        in them keeps the arm, and has none any more."""
+        """Continue from an old copy: put a state in place, and erase all blocks. Who had a place in
+        them keeps the arm, and has none any more."""
         self._check_releases()
         with self._step():
             self.flush_if_any()

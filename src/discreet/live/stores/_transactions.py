@@ -293,7 +293,7 @@ class Transactions(ABC):
         self.note(self.witness.append(text, *found))
 
     def overtake(self, more: dict[str, Any]) -> None:
-        """Go on from an old copy, whatever its witness knows: that notes how many releases are
+        """Continue from an old copy, whatever its witness knows: that notes how many releases are
         lost here, and no other copy goes on."""
         found = self.one("SELECT size, chain FROM witness WHERE home = ?", (self.home,))
         assert found is not None
