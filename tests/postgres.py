@@ -28,6 +28,7 @@ full_page_writes = off
 max_connections = 60
 shared_buffers = '32MB'
 log_min_messages = fatal
+dynamic_shared_memory_type = mmap
 """
 
 
