@@ -98,10 +98,12 @@ def _design_of(design: object, policy: object, others: dict[str, Any]) -> Any:
         kind = "strata"
     made = getattr(confirm, kind)
     known = [name for name in signature(made).parameters if name != "budget"]
-    if not isinstance(design, dict) or "participants" not in design or set(design) - set(known):
+    rest = given.pop("then_winner", None)
+    if not isinstance(design, dict) or "participants" not in given or set(given) - set(known):
         raise InvalidArgument(
             "design", f"have participants, a budget and what else a design takes: {known}",
             sorted(design) if isinstance(design, dict) else design,
             'for example "design": {"participants": 800, "looks": 3, "epsilon": 1}',
         )  # fmt: skip
-    return made(**design)
+    test = made(**given)
+    return test if rest is None else confirm.then_winner(test, rest)

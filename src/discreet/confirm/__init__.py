@@ -28,6 +28,7 @@ from ._simulated import Simulated
 from ._sizes import Power, Size, power_at, size
 from ._strata import Effect, Forest, StrataDesign, StrataVerdict, strata
 from ._unplanned import Unplanned, unplanned
+from ._winner import Given, ThenWinner, then_winner
 
 __all__ = [
     "Alarm",
@@ -43,6 +44,7 @@ __all__ = [
     "Estimate",
     "Final",
     "Forest",
+    "Given",
     "Noise",
     "Operating",
     "Power",
@@ -54,6 +56,7 @@ __all__ = [
     "Spread",
     "StrataDesign",
     "StrataVerdict",
+    "ThenWinner",
     "Unplanned",
     "Verdict",
     "alarm",
@@ -67,6 +70,7 @@ __all__ = [
     "several",
     "size",
     "strata",
+    "then_winner",
     "tipping",
     "unplanned",
 ]

@@ -51,6 +51,7 @@ from ._lists import Lists
 from ._setup import Plan, Sources, finite_plan
 from ._stream_run import StreamRun
 from ._trial import Trial
+from ._verdicts import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
 PARTICIPANTS = 14
 DEADLINE = 3.0
 RISK = 0.1
+AFTER = 4
+"""Participants after the verdict of a test, where any come."""
 PRIVATE = frozenset({"ledger", "noise", "random", "tape", "steps", "design"})
 """What a run holds and shows nobody."""
 Outcome = float | None
@@ -237,7 +240,8 @@ def lead(
     if isinstance(policy, Identifier) and not policy.fixed_size:
         options["risk"] = RISK if policy.risk is None else policy.risk
     now, public = [0.0], list[object]()
-    trial = make(policy, arms, horizon=len(outcomes), clock=lambda: now[0], **grouped(options))
+    size = None if is_test(policy) else len(outcomes)  # a test has its own
+    trial = make(policy, arms, horizon=size, clock=lambda: now[0], **grouped(options))
     change = life.in_the_middle
     for number, outcome in enumerate(outcomes):
         now[0] += 0.5
@@ -326,9 +330,9 @@ def verify_lives(
             "policy", "have a curator, whose releases lives are about", policy.name,
             "use discreet.verify with live=True, which verifies single responses",
         )  # fmt: skip
-    size = getattr(policy, "participants", None)
-    if getattr(policy, "goal", "") == "test" and size is not None:
-        participants = size  # no more and no fewer than its design has
+    if is_test(policy):  # all that its design has, and some of those who come after its verdict
+        participants = policy.design.participants
+        participants = min(participants + AFTER, max(policy.rest, participants))
     claimed = policy.guarantee_at(participants).budget
     dearest, worst, kinds, pairs, blocks = Loss(), "nothing was released", list[str](), 0, 0
     budget = spent(dearest, claimed, True)

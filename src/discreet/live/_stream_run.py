@@ -165,6 +165,7 @@ class StreamRun(Recorded, Run):
         self.device = device_of(policy, setting.source)
         self.random, self.noise, self.horizon = random, noise, setting.horizon
         self.window, self.shares, self.setting = window, tuple(shares), setting
+        self.rest = getattr(policy, "rest", 0)
         self.ledger = ledger_lists(policy.release.ledger(setting))
         self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
         self.arm, self.begun, self.private = 0, True, False
@@ -354,14 +355,15 @@ class StreamRun(Recorded, Run):
 
     @property
     def visited(self) -> int:
-        """The arm of whoever comes then."""
-        raise NotImplementedError
+        """The arm of whoever comes then, or after a test: the winner; the control if there is
+        none."""
+        return len(self.releases) - 1 if self.answer is None else self.answer
 
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
-        if self.waits:
+        if self.waits or (self.rest and self.has_ended):
             return Member(self.visited), None, self
         run = self._stepped()
         head, before = run.head, self.head.at[TAKEN]

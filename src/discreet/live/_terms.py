@@ -174,6 +174,8 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
     found: Json = {"arms": list(arms), "outcomes": plan.outcomes}
     if is_test(plan.policy):
         found["design"] = str(plan.policy.design)
+        if plan.policy.rest:
+            found["rest"] = f"the winner, or the control, up to {plan.policy.rest} participants"
     if deadline is None:
         found["deadline"] = "none: a block waits until everybody has responded"
     else:

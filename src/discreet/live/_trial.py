@@ -264,7 +264,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("stop")
-            if because == "board" or not run.has_ended:
+            if because == "board" or not run.has_ended or self._has_rest():
                 self._note("stopped", because=because, **words)
                 self._change(run.ended(), {"by": because})
 
@@ -274,7 +274,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("finish")
-            if run.has_ended:
+            if run.has_ended and not self._has_rest():
                 return
             self._note("finished", discard=discard, **words)
             with self._store.together():

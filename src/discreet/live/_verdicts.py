@@ -34,28 +34,31 @@ def as_policy(given: object) -> Any:
     """A design as the policy that plays it; whatever else is given as it is."""
     if isinstance(given, BasePolicy):
         return given
-    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign
+    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign, ThenWinner
     from ..confirm._played import played
     from ..confirm._played_epochs import played_in_epochs
 
+    rest = 0
+    if isinstance(given, ThenWinner):
+        given, rest = given.design, given.participants
     if isinstance(given, EpochDesign):
-        return played_in_epochs(given)
+        return played_in_epochs(given, rest)
     if isinstance(given, StrataDesign):
         raise InvalidArgument(
             "policy", "be a design without strata for one trial", str(given),
             "use discreet.Strata, or discreet.confirm.design(800, epsilon=1.0)",
         )  # fmt: skip
-    return played(given) if isinstance(given, Design | SeveralDesign) else given
+    return played(given, rest) if isinstance(given, Design | SeveralDesign) else given
 
 
 def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
     """The policy of every stratum: the same for all, or its part of a test over strata."""
     if isinstance(given, BasePolicy):
         return dict.fromkeys(names, given)
-    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign
+    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign, ThenWinner
     from ..confirm._played import Part, played
 
-    if isinstance(given, Design | SeveralDesign | EpochDesign):
+    if isinstance(given, Design | SeveralDesign | EpochDesign | ThenWinner):
         raise InvalidArgument(
             "policy", "be a design over strata for a trial by stratum", str(given),
             'use for example discreet.confirm.strata({"men": 400, "women": 400}, epsilon=1.0)',

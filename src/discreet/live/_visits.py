@@ -75,7 +75,7 @@ class RehearsedTrial(Trial):
     @property
     def horizon(self) -> int | None:
         """How many participants it takes at most."""
-        return self._terms.horizon
+        return self._run.rest or self._terms.horizon
 
     def save(self, path: object, witness: object = None) -> NoReturn:
         """Refused: a file of a trial must be one that protects."""

@@ -247,6 +247,11 @@ def _allocation(known: _Known) -> Iterator[str]:
         if share != "none":
             least = ", ".join(f"{arm} {s:.0%}" for arm, s in share.items())  # type: ignore[attr-defined]
             yield f"Least shares: {least}. "
+    if rest := known.settings.get("rest"):
+        yield (
+            f"After the verdict participants get {rest}; their outcomes are not used. Who comes "
+            "while the last outcomes are awaited gets the control. "
+        )
     yield f"Policy: {known.report['policy']}."
 
 
