@@ -76,7 +76,9 @@ def test_policies_strata_and_whoever_comes_after_are_compared_too() -> None:
     with pytest.raises(InvalidArgument, match="policies alone"):
         operating(kinds["race"], 0.2)
     with pytest.raises(InvalidArgument, match="intervals for their means"):
-        operating(discreet.policy("dp-ftpl-gauss", epsilon=1.0, delta=1e-6), 0.2, participants=60, runs=3)
+        operating(
+            discreet.policy("dp-ftpl-gauss", epsilon=1.0, delta=1e-6), 0.2, participants=60, runs=3
+        )
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:

@@ -197,12 +197,10 @@ def _most(named: Mapping[str, AnyDesign], participants: float | None) -> int:
 
 
 def _name(design: object) -> str:
-    return getattr(design, "boundary", None) or getattr(design, "name", "epochs")
+    return str(getattr(design, "boundary", None) or getattr(design, "name", "epochs"))
 
 
-def _scenario(
-    name: str, design: AnyDesign, rates: tuple[float, float], play: Play
-) -> Scenario:
+def _scenario(name: str, design: AnyDesign, rates: tuple[float, float], play: Play) -> Scenario:
     p1, p0 = rates
     if isinstance(design, Policy):
         from ._policies import concluded
@@ -243,7 +241,16 @@ def _scenario(
     right, wrong = (up, down) if p1 >= p0 else (down, up)
     exactly = isinstance(design, Design)
     return Scenario(
-        name, p1, p0, up + down, right, wrong, mean, worse_mean, exactly, 0 if exactly else play.runs
+        name,
+        p1,
+        p0,
+        up + down,
+        right,
+        wrong,
+        mean,
+        worse_mean,
+        exactly,
+        0 if exactly else play.runs,
     )
 
 

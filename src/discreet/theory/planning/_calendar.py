@@ -35,6 +35,7 @@ from ...simulator._record import Figure, Probability, figure
 from ...simulator._results import Result
 from ...simulator.calendar import Calendar, Delay, Drift, calendar
 from ...simulator.calendar._runs import checked_size
+from ._designs import DesignLine, Wanted, chosen, design_lines
 from ._plan import number
 from ._progress import Steps
 
@@ -158,6 +159,13 @@ class TrialPlan:
     seed: int
     lines: tuple[TrialLine, ...]
     deadlines: tuple[Deadline, ...]
+    designs: tuple[DesignLine, ...]
+    """tests beside the race and the adaptive trial"""
+
+    @property
+    def advice(self) -> dict[str, str]:
+        """Which design to take, by what is wanted: "treat well", "conclude" or "both"."""
+        return chosen(self.designs)
 
     @property
     def equal(self) -> float:
@@ -178,6 +186,8 @@ class TrialPlan:
             "lines": [line.to_dict() for line in self.lines],
             "deadlines": [deadline.to_dict() for deadline in self.deadlines],
             "prices": [price.to_dict() for price in self.prices],
+            "designs": [design.to_dict() for design in self.designs],
+            "advice": self.advice,
             "recommendation": list(self.recommendation),
         }
 
@@ -329,7 +339,7 @@ def plan_trial(
     environment = Bernoulli(clean)
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
     others = _scan(asked.delay, delay, deadlines)
-    with Steps(len(wanted) + 2 + len(others), "simulating trials", progress) as steps:
+    with Steps(len(wanted) + 3 + len(others), "simulating trials", progress) as steps:
         given["progress"] = Bar(above=steps)
         lines = _lines(wanted, wrong, asked, (environment, equal), given, steps)
         scan = []
@@ -338,9 +348,14 @@ def plan_trial(
             trials = _trials(_row(wanted[0], wanted[0]), environment, answered, given)
             scan.append(_deadline(trials, answered))
             steps.advance(f"with a deadline of {late.deadline:g} days")
+        designs = design_lines(
+            Wanted(clean, size, wanted[0], wrong, seed), _row(wanted[0], wanted[0]), lines[0],
+            asked.drift is None and not asked.trend,
+        )  # fmt: skip
+        steps.advance("designs beside each other")
     return TrialPlan(
-        clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), tuple(scan)
-    )  # fmt: skip
+        clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), tuple(scan), designs
+    )
 
 
 def _lines(

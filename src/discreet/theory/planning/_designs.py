@@ -1,49 +1,51 @@
 """Designs of a trial beside each other: how well they treat, and how often they conclude.
 
-Tests are exact or certified, policies are simulated, all of them without late outcomes. Of more
-than two arms the one with the lowest rate is the control, and the best one is to be shown better.
+Tests are computed without late or missing outcomes; the race and the adaptive trial are those of
+the plan. Of more than two arms the one with the lowest rate is the control, and the best one is to
+be shown better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from ...confirm._characteristics import AnyDesign, Scenario
+    from ...confirm._characteristics import AnyDesign
     from ...policies import Policy
+    from ._calendar import TrialLine
 
 LARGEST_TEST, LARGEST_EPOCHS = 20_000, 5000
-"""Participants of tests and of epochs that are calibrated while a plan is made."""
-CERTIFIED, PLAYED, READ = 5000, 1000, 100
-"""Trials at every rate of the certificate of epochs; of a scenario; and of those whose intervals
-are read."""
+"""Participants of tests and of epochs that are calibrated while a plan is made; trials that are
+larger are not played again for intervals either."""
+CERTIFIED, PLAYED, READ = 5000, 4000, 40
+"""Trials at every rate of the certificate of epochs; of a scenario of them; and those whose
+intervals are read."""
 NEAR = 0.05
 """By how much less power a design may have than the most powerful one, to be taken for both."""
 TEST, AFTER, EPOCHS, INDEX, RACE = (
     "test", "test, then the winner", "epochs with a test", "adaptive", "race",
 )  # fmt: skip
-AIMS = ("treat well", "conclude", "both")
 
 
 @dataclass(frozen=True)
 class DesignLine:
     """One design.
 
-    `power`: P(the best arm is shown to be better). `error`: P(any difference is shown) if all arms
-    have the control's rate; `bound`: at every common rate, proved or with confidence 0.999; None
-    for the nominal risk of a policy. `on_worse`: of all participants, those on a worse arm, if
-    those after the verdict get what is said.
+    `power`: P(the best arm is shown to be better), and `error`: P(any difference is shown) where
+    arms are equal; None where it was not simulated. `bound`: of the error, proved, in epochs with
+    confidence 0.999; None for an adaptive trial, whose intervals hold at their level. `on_worse`:
+    of all participants, those on a worse arm.
     """
 
     name: str
     what: str
-    power: float
-    error: float
+    power: float | None
+    error: float | None
     bound: float | None
     participants: float
     on_worse: float
@@ -54,58 +56,89 @@ class DesignLine:
         return asdict(self)
 
 
-def design_lines(
-    means: Sequence[float], horizon: int, epsilon: float, risk: float, row: Policy, seed: int
-) -> tuple[DesignLine, ...]:
-    """What can be run with so many participants; what does not fit is left out."""
-    from ...confirm import operating
-    from ...identify import identifier
+class Wanted(NamedTuple):
+    """What a trial is to compare, and with how many participants."""
 
+    means: Sequence[float]
+    horizon: int
+    epsilon: float
+    risk: float
+    seed: int
+
+
+def design_lines(
+    asked: Wanted, row: Policy, line: TrialLine, still: bool
+) -> tuple[DesignLine, ...]:
+    """What can be run with so many participants; what does not fit is left out. `line` has the
+    adaptive trial and the race, `row` is the policy of the former; `still` if rates do not drift,
+    so that it has intervals of means."""
+    power, error = None, None
+    if still and len(asked.means) == 2 and asked.horizon <= LARGEST_TEST:
+        power, error = _by_intervals(asked, row)
+    adaptive = DesignLine(
+        INDEX, f"{row.name}, intervals at level {1.0 - asked.risk:g}", power, error, None,
+        float(asked.horizon), line.worse.mean, exact=False,
+    )  # fmt: skip
+    return *_tests(asked), _raced(asked, line), adaptive
+
+
+def _tests(asked: Wanted) -> Iterator[DesignLine]:
+    from ...confirm import operating
+
+    means, horizon, epsilon, risk, seed = asked
     high, low = max(means), min(means)
-    many = len(means) > 2
-    kinds: dict[str, tuple[str, AnyDesign]] = {}
-    for name in (TEST, AFTER, EPOCHS):
-        if many and name != TEST:
-            continue
+    for name in (TEST, AFTER, EPOCHS) if len(means) == 2 else (TEST,):
         try:
             found = _planned(name, horizon, len(means), epsilon, risk)
         except InvalidArgument:  # too few participants, or risks that no design takes
             continue
-        if found is not None:
-            kinds[name] = str(getattr(found, "design", found)), found
-    if not many:
-        kinds[RACE] = "permuted blocks until a winner", identifier("race", epsilon=epsilon)
-        kinds[INDEX] = f"{row.name}, intervals at level {1.0 - risk:g}", row
-    lines = []
-    for name, (what, each) in kinds.items():
-        null, alternative = operating(
-            {name: each}, low, (high - low,), participants=horizon, risk=risk, runs=PLAYED,
-            read=READ, seed=seed,
-        ).scenarios  # fmt: skip
-        lines.append(_line(name, what, each, (null, alternative), horizon))
-    return tuple(lines)
+        if found is None:
+            continue
+        null, shown = operating(found, low, (high - low,), runs=PLAYED, seed=seed).scenarios
+        worse = shown.on_worse
+        if name != AFTER:  # nobody says what the rest gets: every arm equally often
+            worse += (horizon - shown.participants) * _worse_share(means)
+        inner = getattr(found, "design", found)
+        yield DesignLine(
+            name, str(inner), shown.right, null.rejected, _bound(inner), shown.participants, worse,
+            shown.exact,
+        )  # fmt: skip
 
 
-def _line(
-    name: str, what: str, design: AnyDesign, found: tuple[Scenario, Scenario], horizon: int
-) -> DesignLine:
-    null, alternative = found
-    worse = alternative.on_worse
-    if name in (TEST, RACE, EPOCHS):  # nobody says what the rest gets: half of it each
-        worse += (horizon - alternative.participants) / 2.0
+def _worse_share(means: Sequence[float]) -> float:
+    return sum(mean < max(means) for mean in means) / len(means)
+
+
+def _raced(asked: Wanted, line: TrialLine) -> DesignLine:
+    """The race: its winners are wrong with probability at most the risk, proved."""
+    assert line.declared is not None
+    assert line.false_winners is not None
+    assert line.race_participants is not None
     return DesignLine(
-        name, what, alternative.right, null.rejected, _bound(design), alternative.participants,
-        worse, alternative.exact,
+        RACE, "permuted blocks until a winner is declared", float(line.declared),
+        float(line.false_winners), asked.risk, line.race_participants.mean,
+        asked.horizon * _worse_share(asked.means), exact=False,
     )  # fmt: skip
 
 
-def _bound(design: AnyDesign) -> float | None:
+def _by_intervals(asked: Wanted, row: Policy) -> tuple[float, float]:
+    """How often the interval of the difference excludes 0, and with equal arms."""
+    from ...confirm import operating
+
+    low, high = min(asked.means), max(asked.means)
+    null, shown = operating(
+        row, low, (high - low,), participants=asked.horizon, risk=asked.risk, runs=READ, read=READ,
+        seed=asked.seed,
+    ).scenarios  # fmt: skip
+    return shown.right, null.rejected
+
+
+def _bound(design: object) -> float:
     """Of the type I error, over all common rates."""
-    inner = getattr(design, "design", design)
-    for owner, name in ((inner, "bound"), (getattr(inner, "certificate", None), "bound")):
-        if isinstance(found := getattr(owner, name, None), float):
-            return found
-    return None
+    found = getattr(design, "bound", None)
+    if found is None:
+        found = design.certificate.bound  # type: ignore[attr-defined]
+    return float(found)
 
 
 @lru_cache(maxsize=32)
@@ -119,20 +152,21 @@ def _planned(name: str, horizon: int, arms: int, epsilon: float, risk: float) ->
         return several(horizon, arms - 1, looks=2, epsilon=epsilon, risk=risk)
     if name == EPOCHS:
         return epochs(horizon, epsilon=epsilon, risk=risk, runs=CERTIFIED)
-    test = design(horizon, looks=3, epsilon=epsilon, risk=risk)
-    return then_winner(test, horizon) if name == AFTER else test
+    if name == AFTER:
+        test = _planned(TEST, horizon, arms, epsilon, risk)
+        return then_winner(test, horizon)  # type: ignore[arg-type]
+    return design(horizon, looks=3, epsilon=epsilon, risk=risk)
 
 
 def chosen(lines: Sequence[DesignLine]) -> dict[str, str]:
     """Which design to take, by what is wanted: fewest on a worse arm; most power; and of those
-    with nearly as much power the one that treats best."""
-    if not lines:
-        return {}
-    most = max(line.power for line in lines)
-    near = [line for line in lines if line.power >= most - NEAR]
-    best = {
-        "treat well": min(lines, key=lambda line: line.on_worse),
-        "conclude": max(lines, key=lambda line: (line.power, -line.participants)),
-        "both": min(near, key=lambda line: line.on_worse),
-    }
-    return {aim: best[aim].name for aim in AIMS}
+    with nearly as much power the one that treats best. The last two only among tests."""
+    best = {"treat well": min(lines, key=lambda line: line.on_worse).name}
+    tests = {line.name: line.power for line in lines if line.name in (TEST, AFTER, EPOCHS)}
+    powers = {name: power for name, power in tests.items() if power is not None}
+    if powers:
+        worse = {line.name: line.on_worse for line in lines}
+        best["conclude"] = max(powers, key=lambda name: powers[name])  # the first of equals
+        near = [name for name in powers if powers[name] >= max(powers.values()) - NEAR]
+        best["both"] = min(near, key=lambda name: worse[name])
+    return best
