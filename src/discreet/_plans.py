@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .live.stores._sql import SqlStore
 
 TRIAL_SETTINGS = (
-    "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "corrections", "retention", "kits", "beyond", "streams", "window",
-    "share", "trend", "dimension", "longest", "batch",
+    "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "rounded",
+    "intervals", "contributions", "conflicts", "corrections", "retention", "kits", "beyond",
+    "streams", "window", "share", "trend", "dimension", "longest", "batch",
 )  # fmt: skip
 """What a document may say beside its policy or design, arms and strata."""
 

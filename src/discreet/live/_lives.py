@@ -198,6 +198,7 @@ LIVES = (
     Life(
         "answers are missing, and count as a value", WAITING | {"missing": BETWEEN}, None, _finish
     ),
+    Life("fractions are rounded", WAITING | {"missing": BETWEEN, "rounded": True}, None, _finish),
     Life("an arm is dropped", WAITING | {"missing": "estimate"}, _drop, _finish),
     Life("an arm is dropped, nobody is waited for", {}, _drop, _finish),
     Life("an arm is added", WAITING | {"missing": BETWEEN}, _add, _finish),
@@ -235,7 +236,8 @@ def lead(
     """What a trial shows in a life: what every call answers, what `glance` sees after each
     participant, and `look` after what happens in the middle and at the end."""
     options = dict(life.options)
-    if policy.release.takes_binary and options.get("missing") == BETWEEN:
+    whole = policy.release.takes_binary and not options.get("rounded")
+    if whole and options.get("missing") == BETWEEN:
         options["missing"] = 0.0
     if isinstance(policy, Identifier) and not policy.fixed_size:
         options["risk"] = RISK if policy.risk is None else policy.risk
@@ -360,7 +362,7 @@ def answers(policy: Policy, participants: int, life: Life) -> list[Outcome]:
     """What everybody answers in the life that others are held against; some never do, where that
     may be."""
     silent, kinds = "deadline" in life.options, (0.0, 1.0, 0.75)
-    if policy.release.takes_binary:
+    if policy.release.takes_binary and not life.options.get("rounded"):
         kinds = (0.0, 1.0, 1.0)
     return [
         None if silent and number % 4 == 3 else kinds[number % 3] for number in range(participants)

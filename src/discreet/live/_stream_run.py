@@ -157,6 +157,8 @@ class StreamRun(Recorded, Run):
     """places that are planned at once, and drawn in a random order"""
     shares: tuple[float, ...]
     """the least share of every arm"""
+    rounded: bool = False
+    """whether outcomes are rounded at random before they are summed, for sums that are whole"""
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
@@ -268,7 +270,16 @@ class StreamRun(Recorded, Run):
 
     def completed(self, block: Any, default: int | None) -> Outcomes:
         """The sum of a block's outcomes, and how many they are: missing ones count as declared."""
-        return sum(super().completed(block, default)), len(block.places)
+        values = super().completed(block, default)
+        if self.rounded:
+            values = [self._rounded(value) for value in values]
+        return sum(values), len(block.places)
+
+    def _rounded(self, steps: int) -> int:
+        """One with the probability that the outcome is of one, else nothing. There is a draw for
+        every place, whatever came."""
+        whole = self.setting.source.resolution
+        return whole if self.random.below(whole) < steps else 0
 
     @property
     def is_local(self) -> bool:
