@@ -34,8 +34,8 @@ class Outcomes:
     Args:
         range: The least and the largest outcome. Default: (0, 1).
         binary: Whether an outcome can only be one of these two.
-        rounded: For a test, whose sums are whole: turn every outcome y, scaled to [0, 1], into 1 with
-            probability y, else 0, when its block is released. The test then compares means.
+        rounded: For a test, whose sums are whole: when a block is released, every outcome y of it,
+            scaled to [0, 1], becomes 1 with probability y, else 0. The test then compares means.
         contributions: How many outcomes of one participant may be used. The guarantee covers all of
             them together, and its budget grows with them.
         conflicts: "refuse" a second, different outcome of a participant with an error, or "ignore"

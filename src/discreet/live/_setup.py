@@ -335,8 +335,8 @@ def why_not(row: Policy) -> str:
 def context_plan(
     policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    rounded: bool, longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
+    rounded: bool, longest: float | None, batch: int | None, streams: bool | None,
+    window: int | None, shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
     conditions: Sequence[str] | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""

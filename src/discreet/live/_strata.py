@@ -114,7 +114,7 @@ class Strata:
             )  # fmt: skip
 
         def trial(name: Name, store: Store | None) -> Trial:
-            made = Trial.__new__(Trial)
+            made = self._fresh()
             asked = {**settings, "horizon": horizons[name], "risk": each, "charged": charged}
             made._set_up(policies[name], arms, store, clock, asked, stratum=name)
             return made
@@ -124,6 +124,10 @@ class Strata:
             self._trials = {name: trial(name, None) for name in names}
             return
         self._trials = _made_in(sql_store_at(path), names, trial)
+
+    def _fresh(self) -> Trial:
+        """The trial of a stratum, before it is set up."""
+        return Trial.__new__(Trial)
 
     # --- the two calls of every day ---------------------------------------------------------------
 

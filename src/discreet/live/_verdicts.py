@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from .._checks import Name
+from .._checks import Name, check_names, positive
 from ..errors import InvalidArgument, TrialError
 from ..policies._policy import BasePolicy
 from ._looks import LookRun
@@ -49,6 +49,25 @@ def as_policy(given: object) -> Any:
             "use discreet.Strata, or discreet.confirm.design(800, epsilon=1.0)",
         )  # fmt: skip
     return played(given, rest) if isinstance(given, Design | SeveralDesign) else given
+
+
+def shares_of(policy: object, given: object) -> dict[Name, float] | None:
+    """Strata with the share of those who come, for a rehearsal; a design over strata has its own.
+    None without strata."""
+    own: dict[Name, float] = {}
+    if not isinstance(policy, BasePolicy):
+        from ..confirm import StrataDesign
+
+        if isinstance(policy, StrataDesign):
+            sizes = [float(sum(size[-1])) for size in policy.sizes]
+            own = dict(zip(policy.names, sizes, strict=True))
+    if given is None:
+        return own or None
+    fix = 'use for example strata={"men": 2, "women": 1}'
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(check_names("strata", given, fix), 1.0)
+    check_names("strata", list(given), fix)
+    return {name: positive("strata", share, fix) for name, share in given.items()}
 
 
 def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
