@@ -113,8 +113,8 @@ def trial_report(
 ) -> Page:  # fmt: skip
     """The page of one trial, from `Trial.report()`: where it stands, effects with intervals, its
     assignments over time, the released means, what happens next, the flow of participants, methods
-    and how to cite; of a trial by stratum, the first of these for each. Made of what is public, so
-    anyone may see it.
+    and how to cite; of a trial by stratum, the first of these for each. Built from what is public,
+    so anyone may see it.
 
     `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days". In a
     `zone` moments are those of the people there, with their offset from UTC.

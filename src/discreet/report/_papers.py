@@ -12,8 +12,8 @@ Six papers in one document: protocol section, statistical analysis plan, informa
 participants, data-protection annex, checklist of CONSORT with its extension for adaptive designs
 (Dimairo et al. 2020), and the flow of participants. Everything that the software knows is filled
 in: settings, boundaries, certificates, guarantee, version. What only the investigators know is a
-field of `Study`, or stands there as [to be completed]. It is all made of settings and of the public
-report, so the papers may be shown to anyone who may see the report.
+field of `Study`, or stands there as [to be completed]. It is all built from settings and of the
+public report, so the papers may be shown to anyone who may see the report.
 """
 
 from __future__ import annotations
