@@ -16,7 +16,7 @@ look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
 
 from ._adaptive import Course, EpochDesign, EpochVerdict, epochs
 from ._after import Estimate
-from ._alarm import Alarm, alarm
+from ._alarm import Alarm, AlarmState, alarm
 from ._certificates import Certificate
 from ._characteristics import Characteristics, Scenario, operating
 from ._designs import Design, Operating, Verdict, design
@@ -32,6 +32,7 @@ from ._winner import Given, ThenWinner, then_winner
 
 __all__ = [
     "Alarm",
+    "AlarmState",
     "Arm",
     "Certificate",
     "Characteristics",

@@ -34,6 +34,25 @@ MOST_LOOKS = 200
 
 
 @dataclass(frozen=True)
+class AlarmState:
+    """`decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off; `total`,
+    the noisy sum of harms by then; `participants` that were watched by the look, or are to be."""
+
+    decision: str
+    look: int
+    total: float
+    participants: int
+
+    def __str__(self) -> str:
+        if self.decision == "go on":
+            return f"look {self.look}: go on"
+        return (
+            f"look {self.look}: {self.decision}; about {self.total:.0f} harms among "
+            f"{self.participants} participants, noise included"
+        )
+
+
+@dataclass(frozen=True)
 class Alarm:
     """Thresholds, fixed before the first outcome. `sizes` are cumulative; `error` is P(alarm) at
     `rate`, the largest rate that is acceptable, and so at most that for any smaller one."""
@@ -49,6 +68,19 @@ class Alarm:
     def noise(self) -> Noise:
         """On each block's sum."""
         return noise_of(self.budget)
+
+    @property
+    def participants(self) -> int:
+        """Who is watched, at most."""
+        return self.sizes[-1]
+
+    def state(self, sums: Sequence[float]) -> AlarmState:
+        """Where a watch stands, from the noisy sums of new outcomes at each look so far."""
+        look, given = self.verdict(sums), len(sums)
+        if look is None:
+            last = given == len(self.sizes)
+            return AlarmState("no alarm" if last else "go on", given, sum(sums), self.sizes[-1])
+        return AlarmState("alarm", look, sum(sums[:look]), self.sizes[look - 1])
 
     def operating(self, rate: float) -> tuple[float, ...]:
         """P(the alarm goes off at look l) if harm has that rate; exact."""

@@ -26,6 +26,7 @@ from ..policies._view import View, counts
 from ..policies.releases._whole import whole_sums
 from ..privacy.budgets import Budget
 from ._adaptive import EpochDesign
+from ._alarm import Alarm
 from ._designs import Design
 from ._lattice import Rule as Bounds
 from ._lattice import Sizes, two_arm_rule
@@ -341,11 +342,11 @@ class Tested(Identifier):
 
     goal: ClassVar[str] = "test"
     rest: int = 0
-    """all who come, if those after the verdict get the winner; 0: nobody comes then"""
+    """all who come, if those after the verdict get the winner; 0: no one comes then"""
 
     @property
-    def design(self) -> Design | Part | SeveralDesign | EpochDesign:
-        """What it tests by."""
+    def design(self) -> Design | Part | SeveralDesign | EpochDesign | Alarm:
+        """What it tests by, or watches."""
         return cast("Boundaries", self.rule).design
 
     @property

@@ -1,6 +1,6 @@
 """Test, then give the winner to the rest: a plan for all who come, not for those in the test alone.
 
-After the verdict everybody up to the end gets the treatment that was shown to be better, or the
+After the verdict all who come up to the end get the treatment that was shown to be better, or the
 control if none was. Their outcomes are not used, so they change neither the verdict nor what it
 costs. Who comes while the last outcomes of the test are awaited gets the control.
 """
@@ -120,7 +120,7 @@ class ThenWinner:
 
 
 def then_winner(design: Testing, participants: int | None = None) -> ThenWinner:
-    """A test, after which everybody gets the arm that it has shown to be better.
+    """A test, after which all who come get the arm that it has shown to be better.
 
     Args:
         design: The test, from `discreet.confirm.design`, `several` or `epochs`.

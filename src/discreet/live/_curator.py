@@ -370,7 +370,7 @@ class Curator:
 
     @property
     def _is_done(self) -> bool:
-        """Whether nobody comes any more, and nothing waits."""
+        """Whether no one comes any more, and nothing waits."""
         return self._run.is_over and not self._has_rest()
 
     @property

@@ -104,7 +104,6 @@ class Rehearsal:
     ) -> None:
         import numpy as np
 
-        self._arms = check_arms(arms)
         if seed is not None and (
             isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0
         ):
@@ -116,6 +115,7 @@ class Rehearsal:
             policy = as_policy(policy)
         if is_test(policy) or shares is not None:
             self._check_tested(arrivals)
+        self._arms = check_arms(arms, getattr(policy, "fewest", 2))
         if not isinstance(policy, BasePolicy):
             self._planned: Any = policy  # a design over strata
         else:

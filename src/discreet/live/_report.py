@@ -24,7 +24,7 @@ from ._stream_run import StreamRun
 from ._verdicts import is_test, released_of, sums_of
 
 if TYPE_CHECKING:
-    from ..confirm import EpochDesign, SeveralDesign
+    from ..confirm import Alarm, EpochDesign, SeveralDesign
     from ..confirm._played import Tested
     from ..linear._row import LinearPolicy
     from ..policies.releases import Release
@@ -188,9 +188,11 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
 def test_entries(policy: Tested, run: StreamRun, arms: Sequence[Name]) -> TestReport:
     """The looks that were planned, and "go on" until the trial stops; then what they showed. Of a
     stratum "go on": all of them decide."""
-    from ..confirm import Design, EpochDesign, SeveralDesign
+    from ..confirm import Alarm, Design, EpochDesign, SeveralDesign
 
     design, sums = policy.design, sums_of(run)
+    if isinstance(design, Alarm):
+        return alarm_entries(design, [row[0] for row in sums])
     if isinstance(design, SeveralDesign):
         return several_entries(design, arms, sums)
     if isinstance(design, EpochDesign):
@@ -216,6 +218,27 @@ def test_entries(policy: Tested, run: StreamRun, arms: Sequence[Name]) -> TestRe
         "difference": found.estimate.difference, "interval": list(found.estimate.interval),
         "p_value": found.estimate.p_value, "repeated": list(found.repeated),
     }  # fmt: skip
+
+
+def alarm_entries(design: Alarm, sums: Sequence[float]) -> TestReport:
+    """An alarm: its thresholds, and sums once it has gone off or all looks are over."""
+    looks: list[LookReport] = [
+        {"participants": size, "boundary": float(limit)}
+        for size, limit in zip(design.sizes, design.thresholds, strict=True)
+    ]
+    shown: TestReport = {
+        "decision": "go on", "look": len(sums), "sides": 1, "looks": looks, "rate": design.rate,
+        "sentence": "no look yet: go on",
+    }  # fmt: skip
+    if not sums:
+        return shown
+    found = design.state(sums)
+    shown["sentence"] = str(found)
+    if found.decision != "go on":
+        for look, new in zip(looks, sums, strict=False):
+            look["sums"] = [new]
+        shown |= {"decision": found.decision, "look": found.look}
+    return shown
 
 
 def several_entries(design: SeveralDesign, arms: Sequence[Name], sums: Sequence[Any]) -> TestReport:

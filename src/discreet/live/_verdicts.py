@@ -15,7 +15,14 @@ from ._looks import LookRun
 from ._tested_epochs import TestedEpochRun
 
 if TYPE_CHECKING:
-    from ..confirm import EpochVerdict, SeveralVerdict, StrataDesign, StrataVerdict, Verdict
+    from ..confirm import (
+        AlarmState,
+        EpochVerdict,
+        SeveralVerdict,
+        StrataDesign,
+        StrataVerdict,
+        Verdict,
+    )
     from ..confirm._played import Tested
     from ._documents import LookReport, TestReport
 
@@ -34,10 +41,13 @@ def as_policy(given: object) -> Any:
     """A design as the policy that plays it; whatever else is given as it is."""
     if isinstance(given, BasePolicy):
         return given
-    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign, ThenWinner
+    from ..confirm import Alarm, Design, EpochDesign, SeveralDesign, StrataDesign, ThenWinner
     from ..confirm._played import played
+    from ..confirm._played_alarm import played_alarm
     from ..confirm._played_epochs import played_in_epochs
 
+    if isinstance(given, Alarm):
+        return played_alarm(given)
     rest = 0
     if isinstance(given, ThenWinner):
         given, rest = given.design, given.participants
@@ -117,6 +127,8 @@ def released_of(policy: Tested, run: object) -> list[tuple[int, float]]:
     assert isinstance(run, LookRun)
     design: Any = policy.design
     arms, sizes = len(run.releases), design.sizes
+    if arms == 1:
+        return [(sizes[len(sums) - 1] if sums else 0, sum(row[0] for row in sums))]
     found = []
     for arm in range(arms):
         seen = [row[arm] for row in sums if row[arm] is not None]
@@ -125,12 +137,17 @@ def released_of(policy: Tested, run: object) -> list[tuple[int, float]]:
     return found
 
 
-def verdict_of(policy: object, run: object) -> Verdict | SeveralVerdict | EpochVerdict | None:
+def verdict_of(
+    policy: object, run: object
+) -> Verdict | SeveralVerdict | EpochVerdict | AlarmState | None:
     """What the design says of them; None before the first look."""
     if not is_test(policy):
         raise TrialError(NO_TEST)
     sums = sums_of(run)
     design: Any = policy.design
+    if sums and hasattr(design, "thresholds"):
+        state: AlarmState = design.state([row[0] for row in sums])
+        return state
     return design.verdict(sums) if sums else None
 
 
