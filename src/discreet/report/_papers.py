@@ -439,9 +439,9 @@ def _information(page: Page, known: _Known) -> None:
             f"We will record one result for you: {known.study.known('outcome')}. It counts if we "
             f"have it in time ({known.deadline}).",
             "Your result is added to the results of other people. A random number is added to the "
-            "sum before anybody sees it, and then your own result is erased. Nobody is shown "
+            "sum before anyone sees it, and then your own result is erased. Nobody is shown "
             "your result by itself.",
-            "Suppose somebody knew the results of everybody else and guessed which of two results "
+            "Suppose someone knew the results of everyone else and guessed which of two results "
             f"you had. From all that the study ever shows, that guess would be right at most "
             f"{right:.1f} times in 100, instead of 50 by chance.",
             "The study does not hide that you take part, or when you came"

@@ -104,7 +104,7 @@ def problem(name: str, given: object) -> Problem:
     if "name" in settings:
         raise InvalidArgument(
             "name", "be left out: a problem has the name of its table", settings["name"],
-            'write law = "beta" for its law',
+            'write law = "beta" for its reward distribution',
         )  # fmt: skip
     clip = check_flag("clip", settings.pop("clip", False))
     found = environment(settings.pop("environment", "bernoulli"), settings.pop("means"), **settings)
