@@ -23,7 +23,7 @@ import numpy as np
 from .._checks import Unshown, count, number, real, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
-from ._designs import check_budget, check_risk
+from ._designs import GO_ON, check_budget, check_risk
 from ._lattice import block_law
 from ._noises import Noise, noise_of
 
@@ -35,8 +35,8 @@ MOST_LOOKS = 200
 
 @dataclass(frozen=True)
 class AlarmState:
-    """`decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off; `total`,
-    the noisy sum of harms by then; `participants` that were watched by the look, or are to be."""
+    """`decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off;
+    `total`, the noisy sum of harms by then; `participants` watched by that look, or to the end."""
 
     decision: str
     look: int
@@ -44,7 +44,7 @@ class AlarmState:
     participants: int
 
     def __str__(self) -> str:
-        if self.decision == "go on":
+        if self.decision == GO_ON:
             return f"look {self.look}: go on"
         return (
             f"look {self.look}: {self.decision}; about {self.total:.0f} harms among "
@@ -79,7 +79,7 @@ class Alarm:
         look, given = self.verdict(sums), len(sums)
         if look is None:
             last = given == len(self.sizes)
-            return AlarmState("no alarm" if last else "go on", given, sum(sums), self.sizes[-1])
+            return AlarmState("no alarm" if last else GO_ON, given, sum(sums), self.sizes[-1])
         return AlarmState("alarm", look, sum(sums[:look]), self.sizes[look - 1])
 
     def operating(self, rate: float) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
 """A safety alarm as a policy that a live trial of one arm plays.
 
-Whoever is watched takes the next place of the one arm; blocks end at the looks of the alarm, and
-their sums are released once, with the noise that its thresholds are calibrated on. The trial ends
+Each watched participant takes the next place of the one arm. Blocks end at the looks of the alarm.
+Their sums are released once, with the noise that its thresholds are calibrated on. The trial ends
 at the look at which the sum reaches a threshold, or at the last one. It recommends nothing.
 """
 

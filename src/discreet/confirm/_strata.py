@@ -34,7 +34,7 @@ from scipy.stats import binom
 from .._checks import Unshown, check_seed, count, numbers, one_of, real
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
-from ._designs import KINDS, check_budget, check_risk, sizes_of
+from ._designs import GO_ON, KINDS, check_budget, check_risk, sizes_of
 from ._lattice import TRIM, Law, Sizes, kept
 from ._noises import Noise, noise_of
 from ._normal import boundaries
@@ -206,11 +206,11 @@ class StrataDesign:
         if crossed:
             decision = "better" if z[look] > 0.0 else "worse"
         else:
-            decision = "no difference shown" if len(z) == len(bounds) else "go on"
+            decision = "no difference shown" if len(z) == len(bounds) else GO_ON
         now = self._common(totals[-1], len(z), bounds[len(z) - 1])
         level = 1.0 - 2.0 * self.risk / self.sides
         plain = float(-ndtri(self.risk / self.sides))
-        common = None if decision == "go on" else self._common(totals[look], look + 1, plain)
+        common = None if decision == GO_ON else self._common(totals[look], look + 1, plain)
         return StrataVerdict(decision, look + 1, z, level, now.interval, common)
 
     def forest(self, sums: Sequence[Sequence[Sequence[float]]]) -> Forest:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..confirm._played import Tested
     from ._documents import LookReport, TestReport
 
+GO_ON = "go on"
+"""What is shown of a test before it has decided."""
 NO_TEST = (
     "verdict() is for trials that test: plan one with a design, "
     "discreet.Trial(discreet.confirm.design(800, epsilon=1.0), ['drug', 'placebo'])"
@@ -185,7 +187,7 @@ class Combined(NamedTuple):
         ]
         found = self.verdict
         shown: TestReport = {
-            "decision": "go on", "look": len(self.sums), "sides": self.design.sides,
+            "decision": GO_ON, "look": len(self.sums), "sides": self.design.sides,
             "looks": looks, "sentence": str(found) if found else "no look yet: go on",
         }  # fmt: skip
         if found is None or found.common is None:

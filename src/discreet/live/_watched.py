@@ -1,12 +1,12 @@
 """A trial with a safety alarm: a second outcome, harm, watched in one arm with its own budget.
 
-The alarm is a trial of its own, of one arm (`discreet.confirm.alarm`): its outcomes are stored,
-released and erased as those of any trial. Whoever gets the watched arm takes its next place.
+The alarm is a separate trial, of one arm (`discreet.confirm.alarm`): its outcomes are stored,
+released and erased as those of any trial. Participants with the watched arm take its places.
 
 **Privacy.** A participant has two outcomes. That of the trial is in one block of the trial, that of
-the alarm in one block of the alarm. Who is in which is made of arrivals, the clock, coins and
-earlier releases of both. So both together cost the sum of the two budgets (adaptive composition).
-An alarm that stops the trial is a rule on releases, which is free.
+the alarm in one block of the alarm. Who is in which is computed from arrivals, the clock, random
+draws and earlier releases of both. So both together cost the sum of the two budgets (adaptive
+composition). An alarm that stops the trial is a rule on releases, which is free.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from ..confirm import AlarmState
     from ._documents import Report
 
-WATCHED = (
-    "harm of a participant is recorded by harm(), and the trial of the alarm is used by nobody else"
-)
+WATCHED = "harm of a participant is recorded by harm(), and the trial of the alarm has no other use"
 
 
 class Watched:
@@ -77,7 +75,7 @@ class Watched:
         self.trial, self.watch, self._stops = trial, alarm, check_flag("stops", stops)
 
     def assign(self, unit: Name) -> Name:
-        """The arm of a participant; whoever gets the watched one is watched from now on. If it is
+        """The arm of a participant, who is watched from now on if it is the watched one. If it is
         cut short, ask again: the arm stays the same."""
         self._heed()
         arm = self.trial.assign(unit)
