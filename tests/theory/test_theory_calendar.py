@@ -98,6 +98,13 @@ def test_designs_are_compared_and_one_is_advised_by_aim() -> None:
     assert [row["name"] for row in plan.to_dict()["designs"]] == [*lines]  # type: ignore[attr-defined]
     assert "TO CONCLUDE" in plan.text()
     assert "To conclude" in plan.page().html()
+    sites = discreet.plan_trial([0.5, 0.3], horizon=300, strata=(0.6, 0.4), **asked)
+    line = next(line for line in sites.designs if line.name == "test by stratum")
+    assert line.power is not None
+    assert 0.5 < line.power < test.power(0.5, 0.3)
+    assert line.bound == pytest.approx(0.05, abs=1e-3)
+    with pytest.raises(InvalidArgument, match="more than two arms"):
+        discreet.plan_trial([0.3, 0.6, 0.3], horizon=300, strata=2, **asked)
     several = discreet.plan_trial([0.3, 0.6, 0.3], horizon=300, **asked)
     family = discreet.confirm.several(300, 2, looks=2, epsilon=1.0)
     found = next(line for line in several.designs if line.name == "test")
@@ -120,6 +127,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "plan", "--arrivals", "12", "--delay", "14 days", "--delay-law", "exponential",
         "--delay-mean", "5 days", "--missing", ".1,.2", "--means", ".5,.3", "--horizon", "200",
         "--default", "0", "--deadlines", "7 days", "--drift", "linear:.1", "--share", ".1",
+        "--strata", ".5,.5",
         "--json",
     ]  # fmt: skip
     result = CliRunner().invoke(app, arguments, prog_name="discreet")
@@ -128,6 +136,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["calendar"]["missing"] == [0.1, 0.2]
     assert found["calendar"]["drift"] == "linear"
     assert found["deadlines"][0]["deadline"] == 7
+    assert "test by stratum" in [each["name"] for each in found["designs"]]
 
 
 @pytest.mark.parametrize(

@@ -279,6 +279,7 @@ def plan_trial(
     epsilon: float = 1.0,
     epsilons: Sequence[float] = (),
     risk: float = 0.05,
+    strata: int | Sequence[float] = 1,
     deadlines: Sequence[str | timedelta | float] | None = None,
     runs: int | None = None,
     seed: int = 1,
@@ -303,7 +304,8 @@ def plan_trial(
         trend: Compare arms within epochs alone.
         epsilon: The budget.
         epsilons: Further budgets to show.
-        risk: The probability that the race declares a wrong winner.
+        risk: The probability that the race declares a wrong winner, and that a test errs.
+        strata: How many groups release their own sums, or their shares, for a test by stratum.
         deadlines: Other deadlines to show.
         runs: Simulated trials. Default: 1,000, fewer of more than 20,000 participants.
         seed: Random seed, for reproducible results.
@@ -337,6 +339,7 @@ def plan_trial(
     many = enough if runs is None else count("runs", runs, most=MOST_RUNS)
     given: dict[str, Any] = {"horizon": size, "runs": many, "seed": seed, "threads": threads}
     environment = Bernoulli(clean)
+    groups = _groups(strata, len(clean))
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
     others = _scan(asked.delay, delay, deadlines)
     with Steps(len(wanted) + 3 + len(others), "simulating trials", progress) as steps:
@@ -348,14 +351,25 @@ def plan_trial(
             trials = _trials(_row(wanted[0], wanted[0]), environment, answered, given)
             scan.append(_deadline(trials, answered))
             steps.advance(f"with a deadline of {late.deadline:g} days")
-        designs = design_lines(
-            Wanted(clean, size, wanted[0], wrong, seed), _row(wanted[0], wanted[0]), lines[0],
-            asked.drift is None and not asked.trend,
-        )  # fmt: skip
+        still = asked.drift is None and not asked.trend
+        compared = Wanted(clean, size, wanted[0], wrong, seed, groups)
+        designs = design_lines(compared, _row(wanted[0], wanted[0]), lines[0], still)
         steps.advance("designs beside each other")
     return TrialPlan(
         clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), tuple(scan), designs
     )
+
+
+def _groups(strata: int | Sequence[float], arms: int) -> tuple[float, ...]:
+    """Shares of strata; none where there is one."""
+    from ...confirm._sizes import shares_of
+
+    found = shares_of(strata)
+    if found and arms > 2:
+        raise InvalidArgument(
+            "strata", "be 1 with more than two arms", strata, "leave it out, or compare two arms"
+        )
+    return found
 
 
 def _lines(

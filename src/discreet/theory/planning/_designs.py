@@ -27,8 +27,8 @@ CERTIFIED, PLAYED, READ = 5000, 4000, 40
 intervals are read."""
 NEAR = 0.05
 """By how much less power a design may have than the most powerful one, to be taken for both."""
-TEST, AFTER, EPOCHS, INDEX, RACE = (
-    "test", "test, then the winner", "epochs with a test", "adaptive", "race",
+TEST, AFTER, EPOCHS, STRATA, INDEX, RACE = (
+    "test", "test, then the winner", "epochs with a test", "test by stratum", "adaptive", "race",
 )  # fmt: skip
 
 
@@ -64,6 +64,8 @@ class Wanted(NamedTuple):
     epsilon: float
     risk: float
     seed: int
+    strata: tuple[float, ...] = ()
+    """shares of strata that release their own sums, if there are any"""
 
 
 def design_lines(
@@ -85,11 +87,15 @@ def design_lines(
 def _tests(asked: Wanted) -> Iterator[DesignLine]:
     from ...confirm import operating
 
-    means, horizon, epsilon, risk, seed = asked
+    means, horizon, epsilon, risk, seed, shares = asked
     high, low = max(means), min(means)
-    for name in (TEST, AFTER, EPOCHS) if len(means) == 2 else (TEST,):
+    names = (TEST, AFTER, EPOCHS, *((STRATA,) if shares else ())) if len(means) == 2 else (TEST,)
+    for name in names:
         try:
-            found = _planned(name, horizon, len(means), epsilon, risk)
+            if name == STRATA:
+                found = _by_stratum(horizon, shares, epsilon, risk)
+            else:
+                found = _planned(name, horizon, len(means), epsilon, risk)
         except InvalidArgument:  # too few participants, or risks that no design takes
             continue
         if found is None:
@@ -158,11 +164,24 @@ def _planned(name: str, horizon: int, arms: int, epsilon: float, risk: float) ->
     return design(horizon, looks=3, epsilon=epsilon, risk=risk)
 
 
+@lru_cache(maxsize=8)
+def _by_stratum(
+    horizon: int, shares: tuple[float, ...], epsilon: float, risk: float
+) -> AnyDesign | None:
+    """A test whose strata release their own sums, for a forest plot."""
+    from ...confirm import strata
+
+    if horizon > LARGEST_EPOCHS:
+        return None
+    parts = [max(2, round(horizon * share)) for share in shares]
+    return strata(parts, epsilon=epsilon, risk=risk, runs=CERTIFIED)
+
+
 def chosen(lines: Sequence[DesignLine]) -> dict[str, str]:
     """Which design to take, by what is wanted: fewest on a worse arm; most power; and of those
     with nearly as much power the one that treats best. The last two only among tests."""
     best = {"treat well": min(lines, key=lambda line: line.on_worse).name}
-    tests = {line.name: line.power for line in lines if line.name in (TEST, AFTER, EPOCHS)}
+    tests = {line.name: line.power for line in lines if line.name in (TEST, AFTER, EPOCHS, STRATA)}
     powers = {name: power for name, power in tests.items() if power is not None}
     if powers:
         worse = {line.name: line.on_worse for line in lines}
