@@ -132,6 +132,10 @@ def test_the_commands_say_what_the_library_says(tmp_path: Path) -> None:
         "one-look", "one-look", "pocock", "pocock",
     ]  # fmt: skip
     assert path.stat().st_size > 1_000
+    done = call(f"{words} then-winner,race")
+    assert [each["exact"] for each in json.loads(done.stdout)["scenarios"]] == [
+        True, True, False, False,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
