@@ -388,5 +388,8 @@ def test_strata_are_rehearsed_as_they_run() -> None:
     assert seen == sizes  # those of x come three times as often, until it is full
     with pytest.raises(InvalidArgument, match="one for every stratum"):
         each.play({"x": law})
+    total = discreet.Rehearsal(policy, ["A", "B"], horizon=90, strata=["x", "y"], **asked)
+    assert total.trial.horizon == 90
+    assert total.play(law)["assigned"] == 90
     with pytest.raises(InvalidArgument, match="by stratum"):
         discreet.Rehearsal(policy, ["A", "B"], strata=["x", "y"])

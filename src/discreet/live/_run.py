@@ -133,6 +133,15 @@ class Run(ABC):
         released, or never will be."""
 
     @property
+    @abstractmethod
+    def has_ended(self) -> bool:
+        """Whether no more places are given."""
+
+    @abstractmethod
+    def ended(self) -> Self:
+        """This run without more places; what is open is released as at its horizon, or is `cut`."""
+
+    @property
     def cut(self) -> bool:
         """Whether the horizon cuts off the open block, which is to be erased: see `abandon`."""
         return False

@@ -95,6 +95,7 @@ class Steps(NamedTuple):
     close: Function
     leave: Function
     end: Function
+    mark: Function
 
 
 STEPS = {
@@ -446,6 +447,20 @@ class StreamRun(Recorded, Run):
         other = self.copy()
         other.leave_window()
         self.steps.end(other.design, other.head)
+        return other.changed()
+
+    def voided(self) -> Self:
+        """This run without the places of blocks that are not released: they are free again."""
+        other = self.copy()
+        other.leave_window()
+        head = other.head
+        for arm in range(len(head.places)):
+            head.places[arm] = head.closed[arm] = head.pulls[arm]
+            head.block[arm] = head.released[arm]
+            head.mark[arm] = head.places[arm] + self.steps.mark(other.design, head, arm)
+        head.at[WAITING], head.at[TAKEN] = 0, sum(head.places)
+        none: Any = [NEVER] * len(head.due), [0] * len(head.many)
+        other.head = head._replace(due=none[0], many=none[1])
         return other.changed()
 
     def without(self, arm: int) -> Self:

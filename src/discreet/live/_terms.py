@@ -61,6 +61,7 @@ def terms_of(
             "contributions", contributions, fix="use 1, or the most outcomes that a unit may give"
         ),
         plan.run.horizon,
+        False,
         conflicts == CONFLICTS[0],
         plan.run.is_local,
         own_clock,
@@ -187,6 +188,8 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
         means = "that the outcome is unknown" if estimated else f"an outcome of {default:g}"
         found["missing"] = f"silence means {means}"
     found["horizon"] = "none" if terms.horizon is None else f"{terms.horizon} assignments"
+    if terms.shared:
+        found["horizon"] += ", in all strata together"
     found["contributions"] = f"at most {terms.contributions} per participant"
     found["conflicts"] = "refused" if terms.refuses_conflicts else "ignored"
     if terms.corrects:
@@ -226,6 +229,7 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
     options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
     options["rounded"] = bool(state.get("rounded", False))
     options |= {name: state.get(name) for name in ("corrections", "retention")}
+    options["shared"] = state.get("shared", False)
     options |= dict.fromkeys(("kits", "ledger", "beyond"))  # `care_in` reads them
     if options["deadline"] is not None:
         options["missing"] = state.get("missing", state["default"])

@@ -107,7 +107,10 @@ class RehearsedStrata(Strata):
     @property
     def horizon(self) -> int | None:
         """How many participants all strata take at most."""
-        each = [trial._terms.horizon for trial in self._trials.values()]
+        terms = [trial._terms for trial in self._trials.values()]
+        if terms[0].shared:
+            return terms[0].horizon
+        each = [own.horizon for own in terms]
         return None if None in each else sum(size for size in each if size is not None)
 
 

@@ -20,7 +20,7 @@ from ._transactions import NO_FILE, Transactions
 from ._witness import ENDING, Witness, sync
 
 AS_IT_IS = {
-    "heads": "trial - ?, version, generation, moved, assigned",
+    "heads": "trial - ?, version, generation, moved, assigned, taken",
     "places": "unit, trial - ?, turn, arm, block, slot, at, number, due",
     "releases": "trial - ?, generation, block",
     "beats": "trial - ?, number",
