@@ -34,6 +34,8 @@ class Outcomes:
     Args:
         range: The least and the largest outcome. Default: (0, 1).
         binary: Whether an outcome can only be one of these two.
+        rounded: For a test, whose sums are whole: when a block is released, every outcome y of it,
+            scaled to [0, 1], becomes 1 with probability y, else 0. The test then compares means.
         contributions: How many outcomes of one participant may be used. The guarantee covers all of
             them together, and its budget grows with them.
         conflicts: "refuse" a second, different outcome of a participant with an error, or "ignore"
@@ -50,6 +52,7 @@ class Outcomes:
 
     range: tuple[float, float] | None = None
     binary: bool = False
+    rounded: bool = False
     contributions: int = 1
     conflicts: str = "refuse"
     corrections: str | None = None
@@ -57,6 +60,7 @@ class Outcomes:
 
     def __post_init__(self) -> None:
         check_flag("binary", self.binary)
+        check_flag("rounded", self.rounded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,8 @@ class Run(ABC):
     """whether contexts are to be erased with the outcomes"""
     random: Draws
     noise: Draws | None
+    rest: int = 0
+    """all who come, where those after the verdict of a test get the winner; 0 where no one does"""
     rule: Any
     """the parameters of the rule, a NamedTuple of its own kind"""
     view: Any

@@ -120,7 +120,7 @@ def plan_for(policy: object, arms: int, **options: Any) -> Plan:
 
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, risk: float | None,
-    outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
+    outcome_range: tuple[float, float] | None, intervals: str, binary: bool, rounded: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool, trend: bool = False,
     conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
@@ -143,7 +143,12 @@ def finite_plan(
             f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-    binary = bool(binary) or row.release.takes_binary
+    if rounded and (binary or not row.release.takes_binary):
+        raise InvalidArgument(
+            "rounded", "be left out for outcomes that are 0 or 1, and for all but a test", rounded,
+            "leave it out: fractions are released as they are",
+        )  # fmt: skip
+    binary = bool(binary) or (row.release.takes_binary and not rounded)
     if is_test(row):
         horizon = check_tested(row, horizon, streams)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)
@@ -160,6 +165,8 @@ def finite_plan(
     if unverified:
         guarantee = replace(guarantee, conditions=(*guarantee.conditions, *unverified))
     settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
+    if rounded:
+        settings["rounded"] = True
     if unverified:
         settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
@@ -187,6 +194,7 @@ def finite_plan(
         run = streaming = (PairRun if estimate else kind)(
             row, setting, drawn.random, drawn.noise, places, shares
         )
+        streaming.rounded = rounded
         if first < arms:
             streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
@@ -197,7 +205,7 @@ def finite_plan(
         def with_arms(more: int) -> Plan:
             return finite_plan(
                 policy, more, horizon=horizon, risk=risk, outcome_range=outcome_range,
-                intervals=intervals, binary=binary, streams=True, window=places,
+                intervals=intervals, binary=binary, rounded=rounded, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
                 estimate=estimate, conditions=unverified, sources=sources,
             )  # fmt: skip
@@ -223,8 +231,9 @@ def finite_plan(
         steps_of(
             low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
         ),
-        "record what was measured: a test counts one of two outcomes"
-        if row.release.takes_binary
+        "record what was measured: a test counts one of two outcomes, unless it is planned with "
+        "outcomes=discreet.Outcomes(rounded=True)"
+        if row.release.takes_binary and not rounded
         else "record what was measured, or plan the trial without binary outcomes"
         if binary
         else "record what was measured, or plan the trial with "
@@ -326,8 +335,8 @@ def why_not(row: Policy) -> str:
 def context_plan(
     policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
+    rounded: bool, longest: float | None, batch: int | None, streams: bool | None,
+    window: int | None, shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
     conditions: Sequence[str] | None,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
@@ -348,6 +357,11 @@ def context_plan(
         raise InvalidArgument(
             "outcome_range", "be left out: the policy says what it clips outcomes to",
             outcome_range, "adac-oful takes low=..., high=...",
+        )  # fmt: skip
+    if rounded:
+        raise InvalidArgument(
+            "rounded", "be left out with contexts, which release fractions as they are", rounded,
+            "leave it out",
         )  # fmt: skip
     if binary:
         raise InvalidArgument(

@@ -53,7 +53,7 @@ from .stores._base import unheld
 from .stores._sql import SqlStore
 
 if TYPE_CHECKING:
-    from ..confirm import Design, EpochVerdict, SeveralVerdict, Verdict
+    from ..confirm import AlarmState, Design, EpochVerdict, SeveralVerdict, Verdict
     from ..inference._record import Record
     from ..inference._within import EpochRecord
     from ..policies._policy import BasePolicy
@@ -157,7 +157,8 @@ class Trial(Curator):
         corrections, kept = options.pop("corrections"), options.pop("retention")
         ledger, beyond, kits = (options.pop(name) for name in ("ledger", "beyond", "kits"))
         charged, shared = options.pop("charged", None), options.pop("shared", False)
-        names = check_arms(arms)
+        played = as_policy(policy)
+        names = check_arms(arms, getattr(played, "fewest", 2))
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
             own = clock is not None and clock is not time.time
@@ -166,7 +167,7 @@ class Trial(Curator):
             own, within = stored.own_clock, deadline_of(deadline, own_clock=True)
         estimate, default = missing_as(missing, within, options["outcome_range"])
         plan = self._planned(
-            as_policy(policy), len(names), shares=check_shares(share, names), estimate=estimate,
+            played, len(names), shares=check_shares(share, names), estimate=estimate,
             planned=None if stored is None else stored.arms,
             conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
@@ -265,7 +266,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("stop")
-            if because == "board" or not run.has_ended:
+            if because == "board" or not run.has_ended or self._has_rest():
                 self._note("stopped", because=because, **words)
                 self._change(run.ended(), {"by": because})
 
@@ -275,7 +276,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("finish")
-            if run.has_ended:
+            if run.has_ended and not self._has_rest():
                 return
             self._note("finished", discard=discard, **words)
             with self._store.together():
@@ -339,7 +340,7 @@ class Trial(Curator):
 
     def verdict(
         self, *, by: str = "", reason: str = ""
-    ) -> Verdict | SeveralVerdict | EpochVerdict | None:
+    ) -> Verdict | SeveralVerdict | EpochVerdict | AlarmState | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
         first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
         trial stops, and so does `report()`: whoever looks at more of it on the way knows the state
