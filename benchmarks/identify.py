@@ -230,6 +230,7 @@ def main() -> None:
         "adap-tt-star": identifier("adap-tt-star", epsilon=1.0),
         "ctb-tt": identifier("ctb-tt", epsilon=1.0),
         "dp-se": identifier("dp-se", epsilon=1.0),
+        **{f"dp-tt, ε = {e:g}": identifier("dp-tt", epsilon=e) for e in (10.0, 1.0, 0.1)},
     }
     for label, row in others.items():
         seconds, rate = measured(row, environment, 50)
