@@ -17,7 +17,7 @@ from discreet import theory
 from discreet.errors import InvalidArgument
 from discreet.theory.planning import Candidate, Plan, Prediction, candidates, plan, question
 from discreet.theory.planning import _race as racing
-from discreet.theory.planning._plan import _free, _why, is_safe
+from discreet.theory.planning._plan import _free, _why, is_safe, serving_and_refused
 from discreet.theory.planning._progress import Steps
 from discreet.theory.planning._race import Runs, finalists, selected, still_possible
 from discreet.theory.planning._regret import binding, lower_bound
@@ -94,6 +94,18 @@ def test_who_cannot_serve(served: Plan, local: Plan) -> None:
     assert set(served.serving) | set(served.refused) == set(discreet.CATALOGUE)
 
 
+def test_who_is_simulated(served: Plan) -> None:
+    """The field where it was measured; everybody else on request, or where it was not."""
+    assert set(served.serving) == {"dp-imed", "laplace-imed", "dp-klucb", "adap-klucb"}
+    assert "all_policies=True" in served.refused["private-thompson"]
+    usual = question(MEANS, horizon=3000)
+    assert "private-thompson" in serving_and_refused(usual, True)[1]
+    for unlike in (question(MEANS, horizon=90), question([0.5, *[0.4] * 16], horizon=3000)):
+        assert "private-thompson" in serving_and_refused(unlike, False)[1]
+    with pytest.raises(InvalidArgument, match="all_policies"):
+        plan(MEANS, horizon=3000, all_policies=1)  # type: ignore[arg-type]
+
+
 def test_without_trust(local: Plan) -> None:
     assert local.recommended.row == "ldp-ucb-b"
     assert local.policy.guarantee.definition is discreet.Definition.LOCAL
@@ -125,7 +137,7 @@ def test_text_page_and_json(served: Plan, tmp_path: Path) -> None:
         "COST BY ε",
         "CANDIDATES AT",
         "WHAT EACH ε MEANS",
-        "POLICIES YOU CANNOT USE",
+        "POLICIES LEFT OUT",
     ):
         assert part in shown
     assert max(len(line) for line in shown.splitlines()) <= 120
@@ -408,7 +420,9 @@ def test_the_other_thresholds() -> None:
 def test_a_policy_that_never_moves_regrets_what_it_should() -> None:
     """Each arm is the first in as many runs as any other: the mean is that of equal allocation, to
     the last digit. Orders at random gave 22 for 25 here."""
-    found = plan([0.6, 0.5, 0.4, 0.3, 0.2], horizon=125, epsilons=[1.0], progress=False)
+    found = plan(
+        [0.6, 0.5, 0.4, 0.3, 0.2], horizon=125, epsilons=[1.0], progress=False, all_policies=True
+    )
     stays = next(p for p in found.at(1.0) if p.row == "private-thompson")
     assert stays.runs % 5 == 0
     assert stays.mean == pytest.approx(found.equal, abs=1e-9) == pytest.approx(25.0)
@@ -422,7 +436,7 @@ def test_predictions_are_json_ready() -> None:
 
 def test_no_policy_wins_by_the_order_of_the_list() -> None:
     """In 300 rounds private Thompson sampling never leaves the first arm it meets."""
-    found = plan([0.7, 0.5], horizon=300, epsilons=[1.0], progress=False)
+    found = plan([0.7, 0.5], horizon=300, epsilons=[1.0], progress=False, all_policies=True)
     stays = next(p for p in found.at(1.0) if p.row == "private-thompson")
     # half of the runs stay with the best arm and lose nothing, half lose 60
     assert stays.usual == pytest.approx((0.0, 60.0))

@@ -22,9 +22,11 @@ OPEN = "imed"
 """The policy without privacy that regrets least on Bernoulli arms."""
 
 
-def predict_regret(asked: Question, threads: int | None, progress: bool | None) -> Found:
+def predict_regret(
+    asked: Question, threads: int | None, progress: bool | None, all_policies: bool = False
+) -> Found:
     """Race the candidates at every ε, the one asked for first."""
-    entrants, serving, refused = serving_and_refused(asked)
+    entrants, serving, refused = serving_and_refused(asked, all_policies)
     found: list[Prediction] = []
     opened, complete = None, True
     order = sorted(asked.epsilons, key=lambda e: (e != asked.epsilon, e))
