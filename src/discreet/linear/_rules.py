@@ -16,8 +16,9 @@ The kernel `update(rule, view, dimension)` turns new releases into an estimate, 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .._checks import positive, share
 from .._compiled import Floats, Function
@@ -51,6 +52,13 @@ class RoundRule(LinearRule):
     steady: ClassVar[bool] = False
     """Whether `choose` draws nothing and sees only what `update` wrote: on the same actions it then
     takes the same one until the next release."""
+
+    def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
+        """The probability of every arm, for a rule that draws coins; None if it has no closed form.
+
+        Made of releases and features.
+        """
+        return None
 
     @property
     def ridge(self) -> float:
