@@ -15,6 +15,7 @@ from ._own import Each, agents, played
 from ._plain import Plain
 from ._result import Audit, Proof
 from ._search import audit
+from ._streams import Streams
 from ._traces import Timing, grid_traces, release_timing
 from ._transcripts import Runs, Subject, Transcripts
 from ._trials import TrialRuns
@@ -32,6 +33,7 @@ __all__ = [
     "Proof",
     "Runs",
     "Steady",
+    "Streams",
     "Subject",
     "Tables",
     "Timing",

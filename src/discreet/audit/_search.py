@@ -26,6 +26,7 @@ from ._candidates import candidates, histories
 from ._contexts import streams
 from ._lives import life_runs
 from ._result import Audit
+from ._streams import Streams, can_stream
 from ._transcripts import Runs, Subject
 
 
@@ -39,6 +40,7 @@ def audit(
     arms: int | None = None,
     horizon: int | None = None,
     decisions: int | None = None,
+    late: int | None = None,
     delta: float | None = None,
     confidence: float = 0.99,
     transcripts: int | None = None,
@@ -56,7 +58,7 @@ def audit(
     """
     subjects: Sequence[Subject]
     guarantee = _checked(policy, contributions, arms, horizon, decisions, sees)
-    given = {"inputs": inputs, "sees": sees, "decisions": decisions}
+    given = {"inputs": inputs, "sees": sees, "decisions": decisions, "late": late}
     if live:
         more = {"contributions": None if contributions == 1 else contributions}
         for argument, value in (given | more).items():
@@ -93,6 +95,8 @@ def audit(
         adversaries = inputs
         if adversaries is None:
             adversaries = candidates(policy, arms, horizon, contributions, decisions=decisions)
+            if late is not None:
+                adversaries = [each for each in adversaries if can_stream(each)]
         for adversary in adversaries:
             if adversary.unit > guarantee.unit:
                 raise InvalidArgument(
@@ -101,9 +105,15 @@ def audit(
                 )  # fmt: skip
         if not adversaries:
             raise InvalidArgument("inputs", "hold at least one adversary", inputs, "add one")
-        subjects = [
-            Runs(policy, adversary, sees or "releases", decisions) for adversary in adversaries
-        ]
+        if late is None:
+            subjects = [
+                Runs(policy, adversary, sees or "releases", decisions) for adversary in adversaries
+            ]
+        else:
+            subjects = [
+                Streams(policy, adversary, late, sees=sees or "releases")
+                for adversary in adversaries
+            ]
     return attack(
         subjects, guarantee, name=policy.name, delta=delta, confidence=confidence,
         transcripts=transcripts, seconds=seconds, seed=seed, progress=progress,

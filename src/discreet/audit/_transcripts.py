@@ -15,16 +15,16 @@ number that it had before: what comes next may be a running sum, which tells mos
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._checks import count as whole
 from .._checks import one_of
-from .._compiled import Function, Kernel, open_slot
+from .._compiled import Function, Kernel, compile_for, open_slot
 from ..policies import Policy
 from ..policies._step import choose, fresh_state, length, parts_of, publish
 from ..policies._view import View, shown
@@ -212,16 +212,27 @@ def digits_of(kinds: int, most: int) -> int:
     return digits
 
 
-def in_buffers(*states: NamedTuple) -> tuple[list[NamedTuple], Buffers]:
+def arrays_of(state: object) -> Iterator[np.ndarray]:
+    """All arrays of a state, those of states in it included."""
+    if isinstance(state, np.ndarray):
+        yield state
+    elif isinstance(state, tuple):
+        for part in state:
+            yield from arrays_of(part)
+
+
+def in_buffers(*states: Any) -> tuple[list[Any], Buffers]:
     """The same states with all their arrays in two buffers."""
-    arrays = [array for state in states for array in state if isinstance(array, np.ndarray)]
+    arrays = list(arrays_of(states))
     real = [array for array in arrays if array.dtype.kind == "f"]
     whole = [array for array in arrays if array.dtype.kind != "f"]
     floats: Floats = np.concatenate([*real, np.zeros(0)]).astype(np.float64)
     integers: Ints = np.concatenate([*whole, np.zeros(0, np.int64)]).astype(np.int64)
     taken = {True: 0, False: 0}
 
-    def moved(value: object) -> object:
+    def moved(value: Any) -> Any:
+        if hasattr(value, "_fields"):
+            return value._make(map(moved, value))
         if not isinstance(value, np.ndarray):
             return value
         is_float = value.dtype.kind == "f"
@@ -229,8 +240,15 @@ def in_buffers(*states: NamedTuple) -> tuple[list[NamedTuple], Buffers]:
         taken[is_float] = start + value.size
         return (floats if is_float else integers)[start : start + value.size]
 
-    inside = [state._make(map(moved, state)) for state in states]
+    inside = [moved(state) for state in states]
     return inside, Buffers(floats, integers, floats.copy(), integers.copy())
+
+
+def quick(rng: Generator) -> Generator:
+    """The same coins, drawn inside compiled code where that is possible."""
+    from .._draws import Draws
+
+    return Draws(rng.bit_generator) if isinstance(rng.bit_generator, np.random.SFC64) else rng
 
 
 @dataclass(frozen=True)
@@ -304,9 +322,17 @@ class Runs:
         seen = Seen(np.zeros(setting.arms, np.int64), np.zeros(setting.arms))
         arguments = (
             adversary.state(side), *parts_of(policy, setting), *state, buffers, seen, 0,
-            adversary.since, adversary.horizon, self.played, self.digits, codes, sums, rng,
+            adversary.since, adversary.horizon, self.played, self.digits, codes, sums, quick(rng),
         )  # fmt: skip
         kernel = transcript_kernel(policy, type(adversary).feed, type(adversary).steer)
-        # code on disk names its classes: those of a script or a notebook are not found again
-        kept = type(adversary).__module__.startswith(__package__)
-        (kernel.cached(*arguments) if kept else kernel.compiled())(*arguments)
+        linked_for(policy, adversary, kernel, arguments)(*arguments)
+
+
+def linked_for(
+    policy: Policy, adversary: Adversary, kernel: Kernel, arguments: tuple[object, ...]
+) -> Function:
+    """The kernel compiled for such arguments. Code on disk names its classes: those of a script or
+    a notebook are not found again."""
+    kept = type(adversary).__module__.startswith(__package__)
+    link = partial(kernel.cached, *arguments) if kept else kernel.compiled
+    return compile_for(policy.name, link, arguments)

@@ -62,6 +62,10 @@ def command(
     decisions: Annotated[
         int | None, flag("Decisions played in a transcript; default: 32 at most.", "COUNT")
     ] = None,
+    late: Annotated[
+        int | None,
+        flag("Play as trials do: release a block that many participants after its last.", "COUNT"),
+    ] = None,
     seed: Annotated[int | None, flag("Random seed, for reproducible results.", "COUNT")] = None,
     fail: Annotated[bool, switch("--fail", "Exit with code 1 if a violation was found.")] = False,
     json: Json = False,
@@ -90,7 +94,7 @@ def command(
 
         given = {
             "live": live or None, "sees": sees, "arms": arms, "decisions": decisions,
-            "option": option, "risk": risk,
+            "late": late, "option": option, "risk": risk,
             "contributions": None if contributions == 1 else contributions,
         }  # fmt: skip
         subjects = own_mechanism(name, given, rounds)
@@ -101,7 +105,7 @@ def command(
         (policy,) = policies_of([name.lower()], Study(asked=asked, option=option))
         result = audit(
             at_risk(policy, risk), live=live, sees=sees, contributions=contributions, arms=arms,
-            horizon=rounds, decisions=decisions, **limits,
+            horizon=rounds, decisions=decisions, late=late, **limits,
         )  # fmt: skip
     print_found(result, json)
     if not result.complete:
