@@ -8,7 +8,8 @@ lower mean regret.
 
 - "row": the recommended row, with the options it was recommended with, has the lowest mean regret
   of all rows (each with its best offered options), or is tied with it: the difference is below
-  two standard errors of the fresh simulation.
+  two standard errors of the fresh simulation. Rivals are those that may be recommended: rows that
+  can lose a run on hard instances may not, where a run can be lost (docs/hard.md).
 - "strict": the same without ties.
 The last columns are the regret of choosing otherwise: the best other row, the published default of
 a practitioner's usual choice (adap-ucb, or ldp-ucb-l without trust), and equal allocation.
@@ -34,7 +35,7 @@ import numpy as np
 
 from discreet import Bernoulli, simulate
 from discreet.theory.planning import Candidate, Prediction, candidates, plan
-from discreet.theory.planning._plan import FIELD
+from discreet.theory.planning._plan import FIELD, best_of, is_safe
 from discreet.theory.planning._question import Question, question
 
 LEAST_GAP = 0.02
@@ -66,7 +67,8 @@ def truth(asked: Question, predicted: list[Prediction], runs: int, seed: int) ->
     in four. Rows that decide each round get 60 runs.
     """
     assert asked.horizon is not None
-    best = predicted[0].mean
+    recommended = best_of(predicted)
+    best = recommended.mean
     seen = {p.label: p for p in predicted}
     found = {}
     for candidate in candidates(asked)[0]:
@@ -84,15 +86,16 @@ def truth(asked: Question, predicted: list[Prediction], runs: int, seed: int) ->
         if values is None or values.mean() <= 10.0 * best:
             values = simulated(runs=many).final_regret
         error = float(values.std(ddof=1)) / math.sqrt(len(values))
-        found[candidate.label] = (candidate, float(values.mean()), error)
+        safe = is_safe(asked, candidate, float(np.median(values))) or own is recommended
+        found[candidate.label] = (candidate, float(values.mean()), error, safe)
     return found
 
 
 def judged(chosen: str, found: dict[str, Any]) -> tuple[bool, bool, tuple[Candidate, float]]:
     """Whether the choice is best with and without ties, and the best other row."""
     row = found[chosen][0].row
-    rivals = {label: entry for label, entry in found.items() if entry[0].row != row}
-    mean, error = found[chosen][1:]
+    rivals = {label: entry for label, entry in found.items() if entry[0].row != row and entry[3]}
+    mean, error = found[chosen][1:3]
     other = min(rivals.values(), key=lambda entry: entry[1])
     strict = mean <= other[1]
     tied = mean - other[1] <= 2.0 * math.hypot(error, other[2])
@@ -178,7 +181,7 @@ def main() -> None:
         found = truth(asked, answer.at(case["epsilon"]), asked_for.runs, 10_000 + number)
         strict, fine, (other, otherwise) = judged(best.label, found)
         mean = found[best.label][1]
-        own = min(entry[1] for entry in found.values() if entry[0].row == best.row)
+        own = min(entry[1] for entry in found.values() if entry[0].row == best.row and entry[3])
         usual = found[USUAL[case["trust"]]][1]
         right, strictly = right + fine, strictly + strict
         by_trust[trust][0] += fine

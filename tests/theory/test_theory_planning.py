@@ -15,6 +15,7 @@ import pytest
 import discreet
 from discreet import theory
 from discreet.errors import InvalidArgument
+from discreet.policies._schedules import growth_of
 from discreet.theory.planning import Candidate, Plan, Prediction, candidates, plan, question
 from discreet.theory.planning import _race as racing
 from discreet.theory.planning._plan import _free, _why, is_safe, serving_and_refused
@@ -104,6 +105,24 @@ def test_who_is_simulated(served: Plan) -> None:
         assert "private-thompson" in serving_and_refused(unlike, False)[1]
     with pytest.raises(InvalidArgument, match="all_policies"):
         plan(MEANS, horizon=3000, all_policies=1)  # type: ignore[arg-type]
+
+
+def test_first_batches_are_tuned() -> None:
+    """The row's own, two and four times that, and a larger part of a short trial; each once."""
+    asked = question([0.5, 0.45, 0.4, 0.35], horizon=50_000, epsilon=0.05)
+    found = [c for c in candidates(asked)[0] if c.row == "dp-imed" and "ratio" not in c.options]
+    assert [c.times for c in found] == [None, 2, 4]
+    assert found[2].settings(0.05, 0.0) == {"first": 1600, "portion": 3}
+    assert found[2].settings(0.1, 0.0)["first"] == 800
+    assert found[2].label == "dp-imed (first batch × 4)"
+    assert found[2].policy(0.05, 0.0).guarantee.budget == discreet.Pure(0.05)
+    short = question([0.9, 0.8], horizon=500, epsilon=0.1)
+    own = [c for c in candidates(short)[0] if c.row == "dp-imed" and "ratio" not in c.options]
+    assert [c.times for c in own] == [None, 1]  # a sixth of the trial whatever the length
+    longer = own[1].policy(0.1, 0.0)
+    growth = growth_of(longer.schedule, longer.setting(2, 500))
+    assert growth is not None
+    assert growth.first == 83
 
 
 def test_without_trust(local: Plan) -> None:
@@ -518,6 +537,6 @@ def test_identification_is_simulated_in_several_orders() -> None:
 def test_the_catalogue_says_what_to_try_beside_the_published_options() -> None:
     from discreet.theory.planning import candidates as module
 
-    assert discreet.CATALOGUE["dp-imed"].offered == ({"ratio": 1.5},)
+    assert discreet.CATALOGUE["dp-imed"].offered == ({"ratio": 1.5}, {"ratio": 1.25})
     source = Path(module.__code__.co_filename).read_text(encoding="utf-8")
     assert not [name for name in discreet.CATALOGUE if f'"{name}"' in source]

@@ -43,6 +43,13 @@ class LinearRule(RulePart[LinearSetting]):
         """Whether its constants are those of the release."""
         return True
 
+    def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
+        """The probability of every arm, for a rule that draws coins; None if it has no closed form.
+
+        Made of releases and features.
+        """
+        return None
+
 
 class RoundRule(LinearRule):
     """Base of those that choose an action every round."""
@@ -52,13 +59,6 @@ class RoundRule(LinearRule):
     steady: ClassVar[bool] = False
     """Whether `choose` draws nothing and sees only what `update` wrote: on the same actions it then
     takes the same one until the next release."""
-
-    def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
-        """The probability of every arm, for a rule that draws coins; None if it has no closed form.
-
-        Made of releases and features.
-        """
-        return None
 
     @property
     def ridge(self) -> float:

@@ -25,7 +25,6 @@ from ..linear._catalogue import CATALOGUE
 from ..linear._grid import Grid
 from ..linear._releases import RoundRelease
 from ..linear._row import LinearPolicy, RoundPolicy
-from ..linear._rules import RoundRule
 from ..linear._view import LinearSetting
 from ..privacy._secure import prepare
 from ..privacy._source import SECURE
@@ -107,7 +106,6 @@ class ContextRun(Run):
             setting.arms, setting.dimension, setting.horizon, 0.0, batch, int(release.each_alone),
             0.0,
         )  # fmt: skip
-        assert isinstance(policy.rule, RoundRule)
         self.horizon, self.rule, self.chooser = setting.horizon, rule, policy.rule
         self.grid: Grid = setting.grid
         self.random, self.noise, self.longest = random, None, longest

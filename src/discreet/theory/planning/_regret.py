@@ -58,8 +58,9 @@ def predicted(asked: Question, runs: Runs) -> Prediction:
     candidate = runs.candidate
     mean, low, high, usual = described(runs.pooled)
     safe = is_safe(asked, candidate, runs.median)
+    options = {} if math.isinf(runs.epsilon) else candidate.settings(runs.epsilon, asked.delta)
     return Prediction(
-        runs.epsilon, candidate.row, dict(candidate.options), candidate.label, mean, low, high,
+        runs.epsilon, candidate.row, options, candidate.label, mean, low, high,
         usual, len(runs.pooled), runs.until, lower_bound(asked, runs.epsilon), safe=safe,
     )  # fmt: skip
 
