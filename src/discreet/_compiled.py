@@ -447,7 +447,7 @@ def _njit(function: types.FunctionType, cached: bool, inner: bool, inline: bool)
 
     njit: Callable[..., Callable[[Function], Function]] = numba.njit
     options: dict[str, object] = {"nogil": True, "error_model": "numpy", "_nrt": _counts()}
-    if inner:  # nobody calls it from Python, and the wrappers for that are a third of the compiling
+    if inner:  # no one calls it from Python, and the wrappers for that are a third of the compiling
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
     dispatcher: Any = njit(**options)(function)
     folder = cache_folder() if cached else None

@@ -3,10 +3,10 @@
 `Draws` is a NumPy `Generator` on the SFC64 bit generator, number for number. What differs is how
 compiled code reaches it: numba calls NumPy through a pointer at every draw and counts references to
 the generator on the way, while the three additions and shifts of an SFC64 step are compiled into
-the kernel here. The state stays NumPy's: anyone who draws next, in Python or compiled, goes on from
-there. The ziggurat of normals and exponentials is numba's translation of NumPy's, with the sign and
-the conversions written so that nothing is left to guess for the processor; all other laws are
-numba's own.
+the kernel here. The state stays NumPy's: anyone who draws next, in Python or compiled, continues
+from there. The ziggurat of normals and exponentials is numba's translation of NumPy's, with the
+sign and the conversions written so that nothing is left to guess for the processor; all other
+distributions are numba's own.
 
 Only the simulator draws from here. It imports numba, so nothing imports it before a run is played.
 """

@@ -8,7 +8,7 @@ from .errors import DiscreetError
 
 
 def require(extra: str, *modules: str) -> None:
-    """Refuse to go on without the packages of an extra; nothing is imported here."""
+    """Refuse to continue without the packages of an extra; nothing is imported here."""
     missing = [name for name in modules if not _is_there(name)]
     if missing:
         raise DiscreetError(

@@ -31,7 +31,7 @@ STYLES: Mapping[str, dict[Any, Any]] = {
 SIZES = {"screen": (7.2, 4.2), "paper": (3.4, 2.4)}
 """Inches of one panel without its legend: a screen's, and a column of a two-column paper."""
 WIDEST = {"screen": 14.4, "paper": 7.0}
-"""Inches of panels side by side."""
+"""Inches of panels next to each other."""
 DPI = {"screen": 150, "paper": 300}
 
 

@@ -62,7 +62,7 @@ def aligned(header: Sequence[str], rows: Iterable[Sequence[str]], width: int) ->
 
 
 def records(header: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> list[str]:
-    """Every row as lines of its own, `heading: cell`, under its first cell."""
+    """Every policy as lines of its own, `heading: cell`, under its first cell."""
     lines: list[str] = []
     for row in rows:
         first, *rest = zip(header, row, strict=True)

@@ -18,7 +18,7 @@
         └── ConflictingOutcome                a second, different outcome for one unit
 
 A message names the argument, the rule, the value and the fix. Of an object of someone else's class
-it names the class alone: what its `repr` does, and what it shows, nobody knows here.
+it names the class alone: what its `repr` does, and what it shows, no one knows here.
 """
 
 from __future__ import annotations
@@ -161,11 +161,11 @@ class TrialBusy(TrialError):
 
 
 class OverBudget(TrialError):
-    """With the price of this trial, somebody's budget across trials would pass its cap."""
+    """With the price of this trial, someone's budget across trials would pass its cap."""
 
 
 class Withdrawn(TrialError):
-    """Somebody who has withdrawn, and whose name was overwritten, asks for an arm."""
+    """Someone who has withdrawn, and whose name was overwritten, asks for an arm."""
 
 
 class ServiceError(DiscreetError, RuntimeError):

@@ -1,4 +1,4 @@
-"""The literature: every paper that a row, a law or a proof of this package rests on.
+"""The literature: every paper that a policy, a distribution or a proof of this package rests on.
 
 >>> from discreet.references import REFERENCES
 >>> REFERENCES["azize2022"].short()

@@ -73,7 +73,7 @@ def test_table_shows_price_speed_and_guarantee(call: Callable[..., Any]) -> None
     assert "the same policy without privacy for adap-ucb, of another family for the others" in shown
     assert "ε = 1 (interactive)" in rows["adap-ucb"]
     assert "adap-ucb: Whatever the other participants do" in shown
-    assert "ucb1: Protects nobody" in shown
+    assert "ucb1: Protects no one" in shown
     assert "rounds/s" in shown
 
 

@@ -126,7 +126,7 @@ def test_the_sentence() -> None:
         "probability of any sequence of assignments by at most a factor e^1 = 2.72 "
         "(ε = 1, pure, interactive DP), provided rewards lie in [0, 1]."
     )
-    assert str(Guarantee.none()).startswith("Protects nobody")
+    assert str(Guarantee.none()).startswith("Protects no one")
     assert "whole run costs more" in str(Guarantee(Pure(1), D.INSTANTANEOUS))
     assert "plus at most 1e-06" in str(Guarantee(Approximate(1, 1e-6), D.VIEW))
     assert "up to 3 of one participant's outcomes" in str(Guarantee(Pure(1), D.VIEW, unit=3))

@@ -99,7 +99,7 @@ def test_figures_of_a_result() -> None:
     summary: Any = result.summary()
     assert summary["regret"]["mean"] == pytest.approx(result.regret[:, -1].mean())
     assert summary["regret"]["sd"] == pytest.approx(result.regret[:, -1].std(ddof=1))
-    assert summary["guarantee"]["sentence"].startswith("Protects nobody")
+    assert summary["guarantee"]["sentence"].startswith("Protects no one")
     one = discreet.simulate(discreet.policy("ucb1"), C2, horizon=1000, runs=1, seed=1)
     assert not one.sd_regret.any()
     summary = one.summary()

@@ -17,8 +17,8 @@ Kernel: TypeAlias = "Callable[[Never, int, int, int, Generator], tuple[float, in
 """`draw(state, arm, rounds, t, rng) -> (total, served)`, in numba's nopython subset.
 
 `total` is the sum of `served` rewards of `arm` in rounds t, t+1, …; `served < rounds` only when
-the state has run out, and then `refill` decides whether there is more. (Every law has a class of
-states of its own: no other can be handed to its kernel.)
+the state has run out, and then `refill` decides whether there is more. (Every environment has a
+class of states of its own: no other can be handed to its kernel.)
 """
 
 T = TypeVar("T")
@@ -31,14 +31,14 @@ def lost_steadily(gaps: Floats, arm: int, t: int, rounds: int) -> float:
 
 
 def _settings(environment: Environment) -> list[str]:
-    """The names of what an environment was made of."""
+    """The names of what an environment was built from."""
     return [field.name for field in fields(environment)]  # type: ignore[arg-type]  # all are dataclasses
 
 
 class Environment(ABC):
     """Base of all environments: what draws the rewards of all arms. Frozen, so it can be shared.
 
-    `means` and `bounds` say what is true of the rewards; `start` gives each run a state of its own.
+    `means` and `bounds` say what is true of the rewards; `start` gives each run its own state.
 
     Example:
         >>> import discreet

@@ -1,10 +1,11 @@
-"""Rewards without a bound, made fit for a row that needs [0, 1]: min(x, B)/B.
+"""Rewards without a bound, made fit for a policy that needs [0, 1]: min(x, B)/B.
 
-The guarantee is the row's, whatever the rewards are: each is moved into [0, 1] before anything is
-summed. What it costs is accuracy: **the row ranks clipped means.** If E|X|^(1+v) <= u, clipping at
-B lowers a mean by at most (u/B^v) v^v/(1+v)^(1+v), so arms whose means lie further apart than that
-keep their order, and an arm whose mean sits in rare large values may lose its place. B is declared
-in advance, from what is known without the data. Regret is measured on the true means.
+The guarantee is the policy's, whatever the rewards are: each is moved into [0, 1] before anything
+is summed. What it costs is accuracy: **the policy ranks clipped means.** If E|X|^(1+v) <= u,
+clipping at B lowers a mean by at most (u/B^v) v^v/(1+v)^(1+v), so arms whose means lie further
+apart than that keep their order, and an arm whose mean sits in rare large values may lose its
+place. B is declared in advance, from what is known without the data. Regret is measured on the
+true means.
 
 >>> law = Capped(pareto([0.9, 0.5], shape=1.55), at=1.0)
 >>> law.means, law.bounds
@@ -101,7 +102,7 @@ class Capped(Environment):
 
     @property
     def clipped_means(self) -> tuple[float, ...]:
-        """What the row ranks: E min(X, B)/B."""
+        """What the policy ranks: E min(X, B)/B."""
         return tuple(mean / self.at for mean in Clipped(self.environment, 0.0, self.at).means)
 
     def standard(self, horizon: int) -> Floats | NamedTuple:
@@ -112,7 +113,7 @@ class Capped(Environment):
         return self.environment.ahead(t, horizon)
 
     def start(self, rng: Generator) -> Buffer | Seen:
-        """A buffer of rewards as the row sees them, or the environment's own state."""
+        """A buffer of rewards as the policy sees them, or the environment's own state."""
         if not isinstance(self.environment, Sampler):
             return fresh_seen(self.environment.start(rng), 0.0, self.at, 1.0 / self.at)
         buffer = self.environment.start(rng)
@@ -128,7 +129,7 @@ class Capped(Environment):
         assert isinstance(self.environment, Sampler)
         used = [arm for arm in range(self.arms) if state.used[arm] == self.environment.buffer]
         more = self.environment.refill(state, rng)
-        for arm in used:  # the others are as the row sees them already
+        for arm in used:  # the others are as the policy sees them already
             self._see(state, arm)
         return more
 

@@ -9,7 +9,7 @@ A reward of round t with delay d is known before round t + 1 + d is decided: d =
 With `every` = B rewards are handed over together, in rounds B, 2B, …: batched feedback. Outcomes
 that are still on their way at the horizon are never released. Which arm was played is known at
 once. Delays are in rounds and have nothing to do with the reward or the arm; for days, deadlines,
-missing outcomes and arms that run side by side see `discreet.simulator.calendar`.
+missing outcomes and arms that run concurrently see `discreet.simulator.calendar`.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Mixed(Parametric):
         return tuple(part for environment in self.environments for part in environment.parts())
 
     def arranged(self, order: Sequence[int]) -> Mixed:
-        """Every arm as an environment of its own."""
+        """Every arm as its own environment."""
         single = [
             environment.arranged([arm])
             for environment in self.environments

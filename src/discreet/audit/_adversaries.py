@@ -6,8 +6,8 @@ in numba's subset, both of which see what is public and nothing else:
     feed(state, view, arm, rounds, t) -> sum of the rewards of rounds t … t + rounds - 1
     steer(state, view, arm, t) -> the arm that is really played (interactive privacy)
 
-The sides may differ in `unit` rewards (rows of the table), no more.
-- `lists`, `Tables`: rewards fixed beforehand (view, table); with `forced`, arms too (interactive).
+The sides may differ in `unit` rewards (lines of the table), no more.
+- `lists`, `Tables`: rewards fixed in advance (view, table); with `forced`, arms too (interactive).
 - `Steady`: the same reward round after round, but for those of one user: long runs in no room.
 - `Echo`: feeds each reward after seeing all releases (adaptive continual release).
 Write your own by deriving from `Adversary`; keep feed and steer free of closures.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .._types import Floats, Ints
 
 DECISIONS = 12
-"""Decisions that are played and written down, by default."""
+"""Decisions that are played and stored, by default."""
 OWN_CHOICE, IN_TURN = -1, -2
 """In place of a forced arm: the policy's own arm is played; all arms are played in turn."""
 
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
 
 
 def feed_plan(plan: Plan, view: View, arm: int, rounds: int, t: int) -> float:
-    """The rewards of the table, as the laws of fixed rewards sum them."""
+    """The rewards of the table, as the distributions of fixed rewards sum them."""
     total, _ = draw_table(plan, arm, rounds, t, 0)  # type: ignore[arg-type]  # same field
     return total
 

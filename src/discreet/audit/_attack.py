@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 FIRST_SEARCH = 400
 """Transcripts per side that every input gets first, where time is given; more if they are quick."""
 KEPT = 3
-"""One input in so many goes on to the next round of the search."""
+"""One input in so many continues to the next round of the search."""
 MOST_LEARNED = 200_000
 """Transcripts per side to learn from, at most: more would not sharpen the scores."""
 BLOCK = 50_000

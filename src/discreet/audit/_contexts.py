@@ -1,8 +1,8 @@
-"""Linear rows: what they release on two neighbouring streams of participants.
+"""Linear policies: what they release on two neighbouring streams of participants.
 
 Two actions of two features a round, and a reward a round whichever is taken. With public contexts
 the sides differ in one reward; with private ones in a whole participant, features and reward, whose
-own arm is then not seen (joint privacy). Where each arm has a block of features of its own, a block
+own arm is then not seen (joint privacy). Where each arm has its own block of features, a block
 is one feature. A stream is as long as it takes until something is released.
 
 >>> import discreet.linear as linear
@@ -66,7 +66,7 @@ def play_stream(
     view: LinearView,
     buffers: Buffers, arms: int, codes: Ints, numbers: Floats, rng: Generator,
 ) -> None:  # fmt: skip
-    """As many transcripts as `codes` has room for: the loop of `linear.loop`, written down."""
+    """As many transcripts as `codes` has room for: the loop of `linear.loop`, stored."""
     rounds, dimension, codes_in_all = len(stream.rewards), len(view.noisy), arms**SEEN
     for number in range(len(codes)):
         forget(buffers)
@@ -107,7 +107,7 @@ def stream_kernel(policy: RoundPolicy) -> Kernel:
 
 @dataclass(frozen=True)
 class LinearRuns:
-    """Transcripts of a linear row: the arms of others, and every noisy sum that is released."""
+    """Transcripts of a linear policy: the arms of others, and every noisy sum that is released."""
 
     policy: RoundPolicy
     pair: tuple[Participant, Participant] = PUBLIC[0]
@@ -196,7 +196,7 @@ class LinearRuns:
 
 
 def is_in_blocks(policy: RoundPolicy) -> bool:
-    """Whether every arm has a block of features of its own."""
+    """Whether every arm has its own block of features."""
     return getattr(policy.schedule, "blocks", None) == "disjoint"
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 RELEASES = 4
-"""How many releases are written down."""
+"""How many releases are stored."""
 
 
 class Tape(NamedTuple):
@@ -52,7 +52,7 @@ class Tape(NamedTuple):
 
 
 def draw_tape(tape: Tape, arm: int, rounds: int, t: int, rng: Generator) -> tuple[float, int]:
-    """The next rewards of an arm, as the loop asks a law for them."""
+    """The next rewards of an arm, as the loop asks an environment for them."""
     total = tape.base[arm] * rounds
     place = tape.pull - tape.taken[arm]
     if arm == tape.arm and place >= 0 and place < rounds:
@@ -79,7 +79,7 @@ def identify_often(
         for place in range(2, numbers.shape[1]):
             numbers[number, place] = 0.0
         while status == PAUSED:
-            # one step at a time as long as releases are written down
+            # one step at a time as long as releases are stored
             patience = 1 if recorded < decisions else limit + 1
             status = run(
                 tape, schedule, release, rule, stopping, ledger, memory, view, batches, ease,
@@ -186,7 +186,7 @@ def identifications(row: Identifier) -> list[Subject]:
 
 
 def responses(row: Identifier) -> list[Subject]:
-    """What a participant of a local row sends; none where a curator is trusted."""
+    """What a participant of a local policy sends; none where a curator is trusted."""
     kernel = row.release.respond_kernel(SIMULATED)
     if kernel is None:
         return []

@@ -8,7 +8,7 @@
 'violation'
 
 Whatever comes out is seen: numbers, arms, words, how many of them, nothing at all (None), NaN. An
-exception is an output too: its class is an event of its own, for whoever watches a mechanism fail
+exception is an output too: its class is its own event, for anyone who watches a mechanism fail
 learns that it failed.
 """
 

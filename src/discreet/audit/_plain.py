@@ -1,5 +1,5 @@
 """Plain mechanisms: one number, or a few, from either side. To calibrate the audit itself, and to
-audit a mechanism of your own by a function that draws from it.
+audit your own mechanism by a function that draws from it.
 
 >>> coin = Plain(lambda side, count, rng: rng.random((count, 1)) < (0.3, 0.4)[side])
 >>> coin.sample(0, 3, __import__("numpy").random.default_rng(1)).numbers.shape
@@ -77,7 +77,7 @@ class Plain:
 
 
 def _drawn(mechanism: Mechanism, side: int, count: int, rng: Generator) -> Floats:
-    """Whole arrays of the laws that `mechanism.draw` draws from one by one."""
+    """Whole arrays of the distributions that `mechanism.draw` draws from one by one."""
     match mechanism:
         case Laplace(scale=scale, sensitivity=sensitivity):
             return side * sensitivity + rng.laplace(0.0, scale, count)

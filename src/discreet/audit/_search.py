@@ -6,7 +6,7 @@
 >>> result.is_violation, result.epsilon_lower > 0.8
 (False, True)
 
-What is searched: `candidates`, and `streams` for linear rows. Instantaneous claims are audited
+What is searched: `candidates`, and `streams` for linear policies. Instantaneous claims are audited
 choice by choice, given histories. With `live`, whole lives of live trials are attacked instead
 (`lives`), whose noise is real and has no seed.
 """

@@ -1,11 +1,11 @@
 """The whole catalogue audited, as a page: `python -m discreet.audit._table --seconds 60`.
 
-Every private row of the catalogue with its example budget, every private identifier with ε = 1,
-live trials and releases with the secure noise, and the linear rows that release round by round, so
-many seconds each. The page is written row by row. `make audits` runs it at length
+Every private policy of the catalogue with its example budget, every private identifier with ε = 1,
+live trials and releases with the secure noise, and the linear policies that release round by
+round, so many seconds each. The page is written line by line. `make audits` runs it at length
 and writes docs/audits.md; `--only NAME`, as often as you like, attacks these alone and puts their
-lines in place of those of the page that is there; `--workers 2` attacks two rows at a time, each on
-a core of its own.
+lines in place of those of the page that is there; `--workers 2` attacks two policies at a time,
+each on its own core.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ from ._transcripts import Subject
 from ._trials import TrialRuns
 
 LIVE = ("adap-ucb", "adac-ucb", "dp-ucb", "dp-ucb-bound", "ldp-ucb-l")
-"""Rows whose live noise is attacked: Laplace, Gaussian, trees, hybrid counters, local responses."""
+"""Policies whose live noise is attacked: Laplace, Gaussian, trees, hybrid counters, local
+responses."""
 PAIRS = ("adap-ucb", "adac-ucb")
-"""Rows whose trials with late and missing answers are: several blocks wait, each for a pair."""
+"""Policies whose trials with late and missing answers are: several blocks wait, each for a pair."""
 
 WHOLE = ("adap-ucb", "dp-imed")
-"""Rows whose live trials are attacked by all that they report, in every kind of life."""
+"""Policies whose live trials are attacked by all that they report, in every kind of life."""
 
 VIOLATION = ": violation"
 """Stands behind what was proved, where that is too much."""
@@ -125,7 +126,7 @@ def _line(row: Audit, seconds: float) -> str:
 
 
 class Effort(TypedDict):
-    """What every row is given."""
+    """What every policy is given."""
 
     seconds: float
     seed: int
@@ -138,7 +139,7 @@ Row = tuple[str, Callable[[Effort], Audit]]
 
 
 def rows() -> Iterator[Row]:
-    """All private policies, identifiers, live noise, linear rows."""
+    """All private policies, identifiers, live noise, linear policies."""
     for name, entry in CATALOGUE.items():
         policy = entry.example()
         if policy.is_private:
@@ -239,7 +240,7 @@ def main(
         int, typer.Option(help="Processes, each of which attacks a policy at a time.", min=1)
     ] = 1,
 ) -> None:
-    """Audit all private rows and write the page."""
+    """Audit all private policies and write the page."""
     options = Effort(seconds=seconds, seed=seed, confidence=confidence)
     chosen, before = list(rows()), ""
     if only:
@@ -264,7 +265,7 @@ def main(
             break
         done.append(attacked)
         typer.echo(f"{attacked.policy}: {attacked.verdict}", err=True)
-        if output is not None:  # row by row: whatever ends it, what is finished is there
+        if output is not None:  # line by line: whatever ends it, what is finished is there
             output.write_text(written(), encoding="utf-8")
     if output is None:
         typer.echo(written(), nl=False)

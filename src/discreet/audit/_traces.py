@@ -3,9 +3,9 @@
 Grid. x + noise in floating point is rounded to a grid that depends on x, so the lowest bits of a
 release betray x though its size does not (Mironov 2012). `grid_traces` hands the attack a release
 and the exponent of its lowest bit: NumPy's noise, claimed at ε = 1, is found out at once; the live
-source holds integers, whose lowest bits follow one law for all data.
+source holds integers, whose lowest bits follow one distribution for all data.
 
-Time. `release_timing` interleaves releases of two values and bounds what somebody gains who sees
+Time. `release_timing` interleaves releases of two values and bounds what someone gains who sees
 how long one release took and guesses by whether that is long: sup |F - G| of the two distributions
 of the time, with Dvoretzky, Kiefer and Wolfowitz's inequality (Massart 1990).
 """

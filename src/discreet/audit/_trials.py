@@ -1,6 +1,6 @@
 """Live trials: everything that a `Trial` publishes, on two neighbouring lists of outcomes.
 
-After every unit the arm, the status and the report are stored, so the secure noise, the
+After every participant the arm, the status and the report are stored, so the secure noise, the
 batches, the deadline and the files are audited as they run. A trial takes milliseconds: a
 few hundred transcripts a second at best, enough for gross faults. An outcome of None never comes;
 with a deadline it is estimated or counts as declared, and whether someone answers is itself
@@ -50,9 +50,10 @@ class TrialRuns:
     """Transcripts of live trials.
 
     `make` builds a trial from policy, arms and options; `between`, if given, is called with the
-    trial after every unit, `repeats` times, and returns the one to go on with, for instance after
-    a reload; the reports before and after are all seen. With a deadline, time passes after every
-    `together` units: as many are treated while blocks wait for their release.
+    trial after every participant, `repeats` times, and returns the one to continue with, for
+    instance after a reload; the reports before and after are all seen. With a deadline, time
+    passes after every `together` participants: as many are treated while blocks wait for their
+    release.
     """
 
     policy: Policy
@@ -82,7 +83,7 @@ class TrialRuns:
 
     @property
     def digits(self) -> int:
-        """How many units enter the code."""
+        """How many participants enter the code."""
         return digits_of(self._kinds, len(self.first))
 
     @property
@@ -91,7 +92,7 @@ class TrialRuns:
 
     @property
     def _kinds(self) -> int:
-        return len(STATUSES) * self.arms + 1  # an exception is an output of its own
+        return len(STATUSES) * self.arms + 1  # an exception is its own output
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -110,7 +111,7 @@ class TrialRuns:
 
     @property
     def looks(self) -> int:
-        """Reports that are seen after every unit."""
+        """Reports that are seen after every participant."""
         return 1 if self.between is None else 1 + self.repeats
 
     def sample(self, side: int, count: int, rng: Generator) -> Transcripts:
@@ -143,7 +144,7 @@ class TrialRuns:
     def _step(
         self, trial: Trial, clock: Clock, unit: int, outcome: float | None, numbers: Floats
     ) -> tuple[Trial, int]:
-        """One unit: the trial to go on with, and the arm and status as one number."""
+        """One participant: the trial to continue with, and the arm and status as one number."""
         arm = int(trial.assign(unit))  # a number: arms have no names here
         if outcome is not None:
             trial.record(unit, outcome)

@@ -2,10 +2,11 @@
 
 A pair of runs, o of M(D) and o' of M(D'), and an event E. Under (ε, δ)-DP
     x = 1{o ∈ E} - e^ε 1{o' ∈ E} - δ
-has mean at most 0, so whoever starts with wealth 1 and stakes λ_t on x_t, 0 <= λ_t < 1/(e^ε + δ),
-has wealth Π(1 + λ_t x_t), a supermartingale if λ_t and the event are chosen from the past alone. It
-ever reaches 1/γ with probability at most γ (Ville 1939), so the claim may be rejected then, at any
-time and after any number of looks. Testing ever larger ε needs no correction: claims are nested.
+has mean at most 0, so anyone who starts with wealth 1 and stakes λ_t on x_t, 0 <= λ_t < 1/(e^ε +
+δ), has wealth Π(1 + λ_t x_t), a supermartingale if λ_t and the event are chosen from the past
+alone. It ever reaches 1/γ with probability at most γ (Ville 1939), so the claim may be rejected
+then, at any time and after any number of looks. Testing ever larger ε needs no correction: claims
+are nested.
 
 The stake is the one that would have earned most on the past pairs, discounted by half a
 pseudo-pair of either sign (Waudby-Smith & Ramdas 2024, "approximately growth-rate optimal").

@@ -47,7 +47,7 @@ def leakage(
     noise: Noise = 0.0,
     subsample: Subsample = 1.0,
     exact: Annotated[
-        bool, switch("--exact", "Convolve the columns instead of a normal law.")
+        bool, switch("--exact", "Convolve the columns instead of a normal distribution.")
     ] = False,
     delta: Delta = 1e-5,
     levels: Levels = None,

@@ -144,7 +144,7 @@ def _rehearse(plan: Planned, rates: str | None, arrivals: float, seed: int, json
     if json:
         print_json(shown)
         return
-    words = ["A rehearsal with made-up people: it protects nobody, and nothing was started.",
+    words = ["A rehearsal with made-up people: it protects no one, and nothing was started.",
              f"mean outcomes: {', '.join(f'{mean:g}' for mean in means)}; "
              f"{arrivals:g} participants a day; one in ten does not answer",
              as_text(shown)]  # fmt: skip

@@ -9,7 +9,7 @@ look's rate, shrunk by κ) and z = D/se at look l, order outcomes by stage (Jenn
 P grows in δ. P = α, ½, 1-α (α the risk of one side) give interval and median-unbiased estimate, and
 p = P(0) for one side, 2 min(P(0), 1-P(0)) for two. The repeated interval D ± c·b_l·se [JT ch. 9]
 holds at all looks at once, also where the rule was overruled. Futility is not binding, so it does
-not enter. Unlike the decision, these rest on the normal law.
+not enter. Unlike the decision, these rest on the normal distribution.
 
 The score √V Z is a random walk, so its clock is V_j = (w_j se_j)², w = n₁n₀/(n₁+n₀): with equal
 looks it runs like n, else noise makes it run ahead.

@@ -6,9 +6,10 @@ With v = z* - μ, C_γ = k·noise²·I for the mean o of k rows, all high for me
     linear                        v'(C + C_γ)⁻¹(o - μ) - ‖v‖²/(2k)
     scalar product                (z* - reference)'o
     empirical                     the linear one with mean and centred covariance of references
-Sub-sampling makes the law with the target a mixture of vectors, (1-ρ)p_out + ρp_in, so a ratio ℓ of
-the drawn records becomes log(1-ρ+ρe^ℓ). `PrintedSubsampling` is the product over columns of Theorem
-6.6, Σ_j log(1-ρ+ρr_j): the same order of outputs to first order, but not a likelihood ratio.
+Sub-sampling makes the distribution with the target a mixture of vectors, (1-ρ)p_out + ρp_in, so a
+ratio ℓ of the drawn records becomes log(1-ρ+ρe^ℓ). `PrintedSubsampling` is the product over
+columns of Theorem 6.6, Σ_j log(1-ρ+ρr_j): the same order of outputs to first order, but not a
+likelihood ratio.
 
 References: Azize (2024), chapter 6; Sankararaman et al. (2009); Dwork et al. (2015).
 """
@@ -254,7 +255,7 @@ def bernoulli_ratio(outputs: Matrix, p: Matrix, targets: Matrix) -> Matrix:
 
 
 def gaussian_ratio(mean: Mean, outputs: Matrix, targets: Matrix) -> Matrix:
-    """The quadratic ratio of two normal laws, in coordinates without correlation."""
+    """The quadratic ratio of two normal distributions, in coordinates without correlation."""
     law, k = mean.law, mean.rows
     outside = law.spectrum / k + mean.noise**2
     inside = (k - 1.0) * law.spectrum / k**2 + mean.noise**2

@@ -1,6 +1,7 @@
-"""The exact trade-off of Bernoulli columns: the law of the log-likelihood ratio by convolution.
+"""The exact trade-off of Bernoulli columns: the distribution of the log-likelihood ratio by
+convolution.
 
-Columns are independent with and without the target, so ℓ = Σ_j ℓ_j and its law is a d-fold
+Columns are independent with and without the target, so ℓ = Σ_j ℓ_j and its distribution is a d-fold
 convolution. By symmetry a column with z = 0 is one with z = 1 and p replaced by 1 - p. Of those
     ℓ(k) = log(k/(np)),   k ~ Bin(n, p) without the target,   k ~ 1 + Bin(n - 1, p) with it,
 and k = 0 rules the target out (ℓ = -∞). The convolution is a product of Fourier transforms on a
@@ -33,7 +34,7 @@ LOST = 36.0
 
 @dataclass(frozen=True, eq=False)
 class LossLaw:
-    """The law of ℓ on a grid: without the target, with it, and P(ℓ = -∞ without it)."""
+    """The distribution of ℓ on a grid: without the target, with it, and P(ℓ = -∞ without it)."""
 
     loss: Vector
     outside: Vector
@@ -63,7 +64,7 @@ class LossLaw:
 
 
 def bernoulli_loss(p: Vector, target: Vector, n: int) -> LossLaw:
-    """The law of ℓ for a target and n records of Bernoulli columns."""
+    """The distribution of ℓ for a target and n records of Bernoulli columns."""
     agree = np.abs(p - (1.0 - target))  # the probability that a record agrees with the target
     kinds, counts = np.unique(agree, return_counts=True)
     columns = [
@@ -109,7 +110,8 @@ class _Column:
 
 
 def _range(columns: list[_Column]) -> tuple[float, float]:
-    """Where ℓ lies under both laws but for e^-LOST: min over t of (log E e^(tℓ) + LOST)/t."""
+    """Where ℓ lies under both distributions but for e^-LOST: min over t of (log E e^(tℓ) +
+    LOST)/t."""
     powers = np.geomspace(1e-2, 60.0, 40)
 
     def reach(side: int, sign: float) -> float:

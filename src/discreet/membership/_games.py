@@ -1,7 +1,7 @@
 """The game: a crafter plays data with or without the target, an adversary scores the output.
 
     fixed target:    z* is given; each round draws fresh data; z* replaces a record, or not.
-    average target:  each round draws its own z* from the law of the data.
+    average target:  each round draws its own z* from the distribution of the data.
 The adversary sees (z*, output). Rounds are played in blocks; block i draws from the i-th child of
 one SeedSequence, so a seed fixes every score, whatever the number of threads.
 
@@ -43,7 +43,8 @@ The generator is for adversaries that toss coins of their own."""
 
 @runtime_checkable
 class Adversary(Protocol):
-    """Knows the mechanism and the law of the data, and scores outputs: high for members."""
+    """Knows the mechanism and the distribution of the data, and scores outputs: high for
+    members."""
 
     @property
     def name(self) -> str: ...

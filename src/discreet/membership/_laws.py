@@ -1,9 +1,9 @@
-"""Laws of data: what one record of a data set is drawn from.
+"""Distributions of data: what one record of a data set is drawn from.
 
-A law knows its mean μ and its covariance C, draws rows, and draws sums of n rows in one go where
-it can: the column sums of Bernoulli data are binomial, so a data set of n records costs d draws and
-not n·d. Columns are independent, or Gaussian with any covariance; `rotated` gives coordinates in
-which they are uncorrelated, with variances `spectrum`.
+A distribution knows its mean μ and its covariance C, draws rows, and draws sums of n rows in one
+go where it can: the column sums of Bernoulli data are binomial, so a data set of n records costs d
+draws and not n·d. Columns are independent, or Gaussian with any covariance; `rotated` gives
+coordinates in which they are uncorrelated, with variances `spectrum`.
 
 >>> columns = Bernoulli([0.1, 0.5, 0.9] * 100)
 >>> columns.easiest()[:3], columns.hardest()[:3]
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Matrix = NDArray[float64]
 
 CELLS = 1 << 22
-"""Numbers of raw data that are held at once where sums have no law of their own."""
+"""Numbers of raw data that are held at once where sums have no distribution of their own."""
 
 
 class Coordinates:
@@ -47,7 +47,7 @@ class Coordinates:
 
 
 class Law(Coordinates, ABC):
-    """A law of records with `columns` entries, mean μ and covariance C."""
+    """A distribution of records with `columns` entries, mean μ and covariance C."""
 
     name: str
 
@@ -83,7 +83,7 @@ class Law(Coordinates, ABC):
         return rows if self.rotation is None else np.asarray(rows @ self.rotation.T)
 
     def check_targets(self, targets: ArrayLike, argument: str = "target") -> Matrix:
-        """Targets as an array, one line per target, if they can be drawn from this law."""
+        """Targets as an array, one line per target, if they can be drawn from this distribution."""
         try:
             rows = np.asarray(targets, float)
         except (TypeError, ValueError):
@@ -113,7 +113,7 @@ class Law(Coordinates, ABC):
     support_rule = "lie in the support"
 
     def _outside(self, rows: Matrix) -> NDArray[np.bool_]:
-        """Which entries the law never draws."""
+        """Which entries the distribution never draws."""
         return np.zeros(rows.shape, bool)
 
     def _unbounded(self, which: str) -> InvalidArgument:

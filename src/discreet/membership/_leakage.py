@@ -54,7 +54,8 @@ class Leakage:
     score: float
     """the leakage score: m*_n, with noise m̃_n, with a wrong guess the effective score κ²ρ"""
     kappa: float
-    """distance of the two normal laws of the score in standard deviations, where z* was drawn"""
+    """distance of the two normal distributions of the score in standard deviations, where z* was
+    drawn"""
     subsample: float = 1.0
     spread: float = 1.0
     """standard deviation with the target over that without: sqrt(1 - 1/n) where it is kept"""
@@ -69,7 +70,8 @@ class Leakage:
 
     @property
     def advantage(self) -> float:
-        """Power - level at the best threshold, the total variation of the score's two laws.
+        """Power - level at the best threshold, the total variation of the score's two
+        distributions.
 
         Where a mistaken guess makes κ negative, low scores mean "in": |κ| counts (Theorem 6.7).
         """
@@ -258,9 +260,9 @@ def leakage(
     taken over, `guess` what a mistaken attacker takes the target for. `references` is the number n0
     of records from which he estimates the mean that he does not know: his score then has the noise
     of both means, so n counts for n(1+λ)/λ, λ = n0/n (thesis, section 2.3.4). `exact` convolves
-    Bernoulli columns, and uses the χ² laws of Gaussian ones; `finite` keeps the factor 1 - 1/n of
-    the variance. In the place of a law a `Mean` may be given, which knows n, noise and sub-sample
-    already.
+    Bernoulli columns, and uses the χ² distributions of Gaussian ones; `finite` keeps the factor 1
+    - 1/n of the variance. In the place of a distribution a `Mean` may be given, which knows n,
+    noise and sub-sample already.
     """
     mean = _mean(law, n, noise, subsample)
     columns, rows = mean.law, mean.rows
@@ -336,7 +338,7 @@ def onion(rows: ArrayLike, drop: int, *, diagonal: bool = True) -> tuple[Matrix,
 
 
 def fitted(rows: ArrayLike, *, diagonal: bool = True) -> Gaussian:
-    """A Gaussian law with the mean and the (centred) covariance of these rows."""
+    """A Gaussian distribution with the mean and the (centred) covariance of these rows."""
     data = np.asarray(rows, float)
     if diagonal:
         return Gaussian(data.mean(axis=0), data.std(axis=0, ddof=1))

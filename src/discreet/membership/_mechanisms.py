@@ -1,7 +1,7 @@
 """What is attacked: mechanisms that turn a data set of n records into an output.
 
 `Mean` is the empirical mean, with Gaussian noise and sub-sampling; its outputs are drawn from their
-law, without a data set. `Release` is any function from a data set to an output.
+distribution, without a data set. `Release` is any function from a data set to an output.
 
 Neighbours replace a record: with the target in the data, it stands in for one of the n records.
 """
@@ -40,14 +40,14 @@ class Mechanism(ABC):
 
     @abstractmethod
     def targets(self, rng: Generator, rounds: int) -> Array:
-        """Targets drawn from the law of the data, one per round."""
+        """Targets drawn from the distribution of the data, one per round."""
 
     @abstractmethod
     def outputs(self, rng: Generator, targets: Array, member: bool) -> Sequence[object] | Array:
         """One output a round, of fresh data with or without the round's target."""
 
     def check_target(self, target: ArrayLike) -> Any:
-        """The target, if the law of the data could have drawn it."""
+        """The target, if the distribution of the data could have drawn it."""
         return target
 
     @property
@@ -129,7 +129,7 @@ Draw = Callable[["Generator", int], "ArrayLike"]
 class Release(Mechanism):
     """Any mechanism: `function(data)` or `function(data, rng)` of an array of n records.
 
-    `law` is a law of data, or a function (rng, count) that draws records.
+    `law` is a distribution of data, or a function (rng, count) that draws records.
     """
 
     def __init__(

@@ -128,7 +128,7 @@ class Scores:
         return max(0.0, self.auc - half), min(1.0, self.auc + half)
 
     def power_limits(self, level: float, confidence: float = 0.95) -> tuple[float, float]:
-        """Limits of the power at a level, whatever the law of the scores.
+        """Limits of the power at a level, whatever the distribution of the scores.
 
         The k-th largest of T non-members' scores is exceeded with a probability that is above
         `level` with probability P(Bin(T, level) < k) at most: a k that makes this small gives a

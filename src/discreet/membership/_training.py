@@ -16,7 +16,7 @@ is released: a model, its parameters, predictions. `score(released, canary)` is 
 larger where the canary seems to have been included: its negative loss, say, or the inner product of
 the parameters with its gradient.
 
-- several canaries, `runs=1`: each is included with a fair coin of its own, the highest scores are
+- several canaries, `runs=1`: each is included with its own fair coin, the highest scores are
   guessed to have been included and the lowest not (Steinke, Nasr & Jagielski 2023). Canaries must
   not crowd each other out.
 - one canary, several `runs`: half of them with it. Half of the runs of each side choose the

@@ -1,10 +1,10 @@
 """Games on our own releases: was this outcome of this participant in the trial?
 
 A bandit trial of `horizon` participants with Bernoulli outcomes; the attacker knows the policy, the
-law of the outcomes, the arms and the place in which the target arrived, and sees every released
-mean. With the target in the data, that participant's outcome is the target's; without, it is drawn
-like everybody's. `Learned` is an attacker without formulas: it plays the game itself beforehand and
-learns what tells the two apart.
+distribution of the outcomes, the arms and the place in which the target arrived, and sees every
+released mean. With the target in the data, that participant's outcome is the target's; without, it
+is drawn like everyone's. `Learned` is an attacker without formulas: it plays the game itself in
+advance and learns what tells the two apart.
 
     row = discreet.policy("adap-ucb", epsilon=1.0)
     game = membership.Game(membership.Participant(row, [0.1, 0.1], horizon=16), target=1.0)

@@ -6,8 +6,8 @@ for that. `composed_delta` and `composed_epsilon` return proved upper bounds, th
   tails, instant for any k;
 - Gaussian budgets alone: one Gaussian of μ² = Σ k μ², exact;
 - otherwise privacy-loss distributions, rounded pessimistically (dp-accounting): Gaussian parts as
-  one Gaussian, (ε, δ) parts as their exact composed law, rounded once, Laplace parts by FFT, or by
-  their pure budget beyond 3000 copies, when hardly anything is lost and FFT takes long;
+  one Gaussian, (ε, δ) parts as their exact composed distribution, rounded once, Laplace parts by
+  FFT, or by their pure budget beyond 3000 copies, when hardly anything is lost and FFT takes long;
 - the closed formulas: basic composition, zCDP, Rényi. They are all there is for zCDP and Rényi
   parts, and the better ones where the grid of the distributions is too coarse (over 1e5 cells for
   one standard deviation of the total loss).
@@ -239,7 +239,8 @@ def _copies(budget: Budget, copies: int) -> Curve:
 
 
 def _rounded_copies(budget: Budget, copies: int, grid: float) -> _Losses:
-    """The loss distribution of k copies of (ε0, δ0): the exact law, rounded up to the grid once."""
+    """The loss distribution of k copies of (ε0, δ0): the exact distribution, rounded up to the
+    grid once."""
     import numpy as np
     from dp_accounting.pld import privacy_loss_distribution as pld
     from scipy.stats import binom

@@ -87,8 +87,8 @@ class TogetherLedger(NamedTuple):
 
 
 def tree_levels(leaves: int) -> int:
-    """h = ceil(log2(leaves + 1)) levels: a prefix of n leaves is made of the nodes that the binary
-    digits of n name, so the nodes that are ever read have as many levels as n has digits."""
+    """h = ceil(log2(leaves + 1)) levels: a prefix of n leaves is built from the nodes that the
+    binary digits of n name, so the nodes that are ever read have as many levels as n has digits."""
     return count("leaves", leaves, fix="give the length of the stream").bit_length()
 
 
@@ -286,7 +286,8 @@ class _Counter:
 
 
 class BinaryCounter(_Counter):
-    """A simulated tree counter of one stream of numbers in [0, 1] of known length; ε-DP in law."""
+    """A simulated tree counter of one stream of numbers in [0, 1] of known length; ε-DP in
+    distribution."""
 
     def __init__(self, leaves: int, epsilon: float, rng: Generator) -> None:
         super().__init__(epsilon, rng)
@@ -305,7 +306,7 @@ class BinaryCounter(_Counter):
 
 
 class HybridCounter(_Counter):
-    """A simulated hybrid counter of one stream of numbers in [0, 1]; ε-DP in law."""
+    """A simulated hybrid counter of one stream of numbers in [0, 1]; ε-DP in distribution."""
 
     def __init__(self, epsilon: float, rng: Generator) -> None:
         super().__init__(epsilon, rng)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._tradeoff import Tradeoff
 
 
-PUBLIC_STRATUM = "everybody belongs to one stratum, which is public"
+PUBLIC_STRATUM = "everyone belongs to one stratum, which is public"
 """What the guarantee of trials by stratum rests on."""
 
 
@@ -61,9 +61,9 @@ _WEAKER_PURE = _WEAKER | {
 }
 
 _SETTING = {
-    Definition.LOCAL: "Whoever collects the data, ",
+    Definition.LOCAL: "Anyone who collects the data, ",
     Definition.INTERACTIVE: "Whatever the other participants do, ",
-    Definition.ADAPTIVE: "Even if somebody picks every other outcome as the trial runs, ",
+    Definition.ADAPTIVE: "Even if someone picks every other outcome as the trial runs, ",
     Definition.TABLE: "Whatever each participant would have answered to each arm, ",
     Definition.VIEW: "Given the outcomes of all other participants, ",
     Definition.JOINT: "Even if all other participants pool what they saw, ",
@@ -273,8 +273,8 @@ class Guarantee:
         """One sentence for a reader who has never met differential privacy."""
         if not self.is_private:
             return (
-                "Protects nobody: the assignments may reveal any participant's outcome "
-                "to whoever sees them."
+                "Protects no one: the assignments may reveal any participant's outcome "
+                "to anyone who sees them."
             )
         one = "outcome" if self.definition is not Definition.JOINT else "outcome and description"
         changed = (
@@ -310,7 +310,7 @@ class Guarantee:
         if right > 99.9:
             return f"changes {seen} by no more than the budget allows"
         return (
-            f"changes {seen} so little that somebody who guesses between two outcomes from it "
+            f"changes {seen} so little that someone who guesses between two outcomes from it "
             f"is right at most {right:.1f} % of the time instead of 50 %"
         )
 

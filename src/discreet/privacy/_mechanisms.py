@@ -1,7 +1,7 @@
 """Mechanisms: a noise and what one use of it costs, in one read-only object.
 
 `Laplace(2.0).budget` is the claim that follows from the noise; `Laplace.calibrated(Pure(0.5))` is
-the noise whose claim is at most the budget. `draw` is simulated noise and protects nobody; the live
+the noise whose claim is at most the budget. `draw` is simulated noise and protects no one; the live
 path takes its scales and its noise from `secure`. A scale of 0 is no noise and promises nothing.
 
 References: Dwork, McSherry, Nissim & Smith 2006 (Laplace); Balle & Wang 2018, Canonne, Kamath &

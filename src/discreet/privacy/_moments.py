@@ -16,7 +16,7 @@ k² >= Δ²(1-Δ)/(1+Δ), whose maximum is (5√5-11)/2 = .0902 at Δ = (√5-1)
 <= 1 (it grows up to 1); answering or not (½, ¼, 1): ½ + ⅛ + ⅜ = 1. ∎  So what comes beside Σu costs
 nothing. A participant is in one block: blocks compose in parallel.
 
-`draw` is simulated noise and protects nobody, as in `mechanisms`.
+`draw` is simulated noise and protects no one, as in `mechanisms`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Simulated noise: seedable floats that protect NOBODY, for simulation only.
+"""Simulated noise: seedable floats that protect NO ONE, for simulation only.
 
 A float grid betrays the value under the noise (Mironov 2012), and a seed can be replayed; anything
-that touches a real person draws from `secure` instead. The laws are the same.
+that touches a real person draws from `secure` instead. The distributions are the same.
 
 Plain functions in numba's nopython subset, left undecorated: they run interpreted, or compiled by
 anyone who links them, with the same numbers for the same generator.

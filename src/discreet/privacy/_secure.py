@@ -4,11 +4,11 @@ Sums are held in whole steps; `laplace` and `gaussian` draw discrete Laplace and
 noise in the same steps, with the signature `noise(scale, rng)` of the kernels and no generator. The
 scales come from OpenDP's own privacy map, rounded so that the map is at most the claimed budget.
 
-Noise does not depend on any outcome, so it is drawn *ahead*: `AHEAD` numbers of one law and scale
-at once, each of them used once, in order. How long OpenDP takes depends on the noise, so these
-draws are padded to a window (`padded`); when one of them is used, nothing is drawn at all. A
-release of a vector or a matrix says before it begins how many numbers of which laws and scales it
-takes (`prepare`): all that are not there yet are drawn in one window.
+Noise does not depend on any outcome, so it is drawn *ahead*: `AHEAD` numbers of one distribution
+and scale at once, each of them used once, in order. How long OpenDP takes depends on the noise, so
+these draws are padded to a window (`padded`); when one of them is used, nothing is drawn at all. A
+release of a vector or a matrix says before it begins how many numbers of which distributions and
+scales it takes (`prepare`): all that are not there yet are drawn in one window.
 
 Noise is drawn as 64-bit integers, which OpenDP clamps; scales are kept so small that noise reaches
 the clamp with probability below 1e-400, less than any δ that can be stored.
@@ -42,10 +42,11 @@ AHEAD = 32
 """Numbers that are drawn at once: other threads of the process may take the interpreter for
 milliseconds whenever a call of OpenDP lets them in, which then is a few times for all of them."""
 MOST_LAWS = 64
-"""Laws and scales of which numbers are kept; of others the oldest are thrown away, unseen."""
+"""Distributions and scales of which numbers are kept; of others the oldest are thrown away,
+unseen."""
 REPEATED = 4
-"""Releases that are drawn for at once, where a law and scale come again and again; fewer where
-that would be more than `REPEATED` times `AHEAD` numbers."""
+"""Releases that are drawn for at once, where a distribution and scale come again and again; fewer
+where that would be more than `REPEATED` times `AHEAD` numbers."""
 MARGIN = 4
 """A window is so many times what nine in ten of the draws take that it is measured by; of more
 than `AHEAD` numbers half as many times that, and half as many times what `AHEAD` of them take."""
@@ -59,14 +60,14 @@ _lock = threading.RLock()
 """Of one draw at a time. A signal handler may come in the middle of one, and draw for another
 trial."""
 _ahead: dict[tuple[str, float], deque[int]] = {}
-"""Noise that nobody has used yet, as secret as outcomes: whoever sees it learns what the releases
-to come hide. It is in this process alone, and never stored."""
+"""Noise that no one has used yet, as secret as outcomes: anyone who sees it learns what the
+releases to come hide. It is in this process alone, and never stored."""
 Draw = Callable[[int], list[int]]
 """Draws so many numbers."""
 
 
 class Need(NamedTuple):
-    """So many numbers of one law and scale."""
+    """So many numbers of one distribution and scale."""
 
     law: str
     parameter: float
@@ -107,8 +108,8 @@ def randomised_response(steps: int, resolution: int, epsilon: float) -> int:
 
 
 def _next(law: str, parameter: float) -> int:
-    """The oldest number of that law and scale that was drawn ahead. It is taken out before it is
-    used, so that no other call, thread or signal handler finds it."""
+    """The oldest number of that distribution and scale that was drawn ahead. It is taken out
+    before it is used, so that no other call, thread or signal handler finds it."""
     with _lock:
         return _taken(law, parameter)
 
@@ -126,11 +127,11 @@ def _taken(law: str, parameter: float) -> int:
 def prepare(needs: Sequence[tuple[str, float, int]]) -> None:
     """Draw in one window all that a release lacks, so that the release itself draws nothing.
 
-    How many numbers of which laws and scales a release takes is public, and so is how many were
-    taken before: what is drawn here, and the window, follow from public counts alone. A law and
-    scale that was asked for before is drawn for `REPEATED` releases. Whatever is asked for here
-    only decides how soon a number is drawn, never which release it enters or how often: numbers are
-    handed out by `_next`, which draws what is missing all the same.
+    How many numbers of which distributions and scales a release takes is public, and so is how
+    many were taken before: what is drawn here, and the window, follow from public counts alone. A
+    distribution and scale that was asked for before is drawn for `REPEATED` releases. Whatever is
+    asked for here only decides how soon a number is drawn, never which release it enters or how
+    often: numbers are handed out by `_next`, which draws what is missing all the same.
     """
     with _lock:
         lacking: list[Need] = []
@@ -148,7 +149,7 @@ def prepare(needs: Sequence[tuple[str, float, int]]) -> None:
 
 
 def _summed(needs: Sequence[tuple[str, float, int]]) -> list[Need]:
-    """Each law and scale once."""
+    """Each distribution and scale once."""
     found: dict[tuple[str, float], int] = {}
     for law, parameter, number in needs:
         found[law, parameter] = found.get((law, parameter), 0) + number
@@ -156,7 +157,7 @@ def _summed(needs: Sequence[tuple[str, float, int]]) -> list[Need]:
 
 
 def _shape(needs: Sequence[Need]) -> str:
-    """What draws are measured by, and windows called after: laws and how many of each."""
+    """What draws are measured by, and windows called after: distributions and how many of each."""
     return " + ".join(f"{need.number} {need.law}" for need in needs)
 
 
@@ -171,7 +172,8 @@ def _samplers(needs: Sequence[Need]) -> Draw:
 
 
 def _kept(law: str, parameter: float) -> deque[int]:
-    """The numbers of a law and scale that nobody has used; of too many laws the oldest go."""
+    """The numbers of a distribution and scale that no one has used; of too many distributions the
+    oldest go."""
     key = law, parameter
     if key not in _ahead:
         while len(_ahead) >= MOST_LAWS:
@@ -193,7 +195,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def padded(law: str, draw: Draw, number: int) -> list[int]:
-    """Draws of one law inside a window of time that is fixed before them.
+    """Draws of one distribution inside a window of time that is fixed before them.
 
     OpenDP's sampler takes 2 to 5 µs longer for every multiple of the scale that the noise reaches:
     anyone who sees that duration and the released value knows |noise|, and with it the sum. So the
@@ -202,13 +204,14 @@ def padded(law: str, draw: Draw, number: int) -> list[int]:
     this one would show how long it took.
 
     **What was drawn is kept**, whatever the window does: were it drawn anew because it took long,
-    short draws would be preferred and the law would be another. If the end is missed, because the
-    draw outlasted it or because the processor was taken away, the numbers are handed out at the end
-    of the next window, counted from the same beginning: a multiple of a public length, and the
-    number of windows is what the machine made it. An undisturbed draw fits with `MARGIN` to spare:
-    noise of 40 scales, probability e^-40. Should one outlast its window all the same, by the
-    processor time that it took, later windows of that law are longer for good. Ends that are missed
-    while nothing is drawn any more belong to no draw; after `_ENDS` of them waiting ends.
+    short draws would be preferred and the distribution would be another. If the end is missed,
+    because the draw outlasted it or because the processor was taken away, the numbers are handed
+    out at the end of the next window, counted from the same beginning: a multiple of a public
+    length, and the number of windows is what the machine made it. An undisturbed draw fits with
+    `MARGIN` to spare: noise of 40 scales, probability e^-40. Should one outlast its window all the
+    same, by the processor time that it took, later windows of that distribution are longer for
+    good. Ends that are missed while nothing is drawn any more belong to no draw; after `_ENDS` of
+    them waiting ends.
     """
     with _lock, _uncollected():
         window = _windows.get(law) or _measured(law, draw, number)
@@ -246,12 +249,12 @@ def _spent() -> int:
 
 
 _windows: dict[str, int] = {}
-"""Nanoseconds, by law or by laws and counts; in each process measured once, by draws that nobody
-uses."""
+"""Nanoseconds, by distribution or by distributions and counts; in each process measured once, by
+draws that no one uses."""
 
 
 def _measured(law: str, draw: Draw, number: int) -> int:
-    """The window of a law, from draws about no one.
+    """The window of a distribution, from draws about no one.
 
     Nine in ten of them count: the longest may have been disturbed. Responses are measured with a
     fair coin, so that windows are long enough however rare flipped bits are.
@@ -385,9 +388,9 @@ def _truth(epsilon: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _sampler(law: str, parameter: float) -> Draw:
-    """Noise of that law and scale, or flips of a response at ε: as many numbers as are asked for
-    by one call of OpenDP. Every entry of a vector gets the noise that `_measurement` adds to one
-    number, and every bit of a vector is flipped with probability f/2."""
+    """Noise of that distribution and scale, or flips of a response at ε: as many numbers as are
+    asked for by one call of OpenDP. Every entry of a vector gets the noise that `_measurement`
+    adds to one number, and every bit of a vector is flipped with probability f/2."""
     dp = _opendp()
     if law == "response":
         flips = dp.m.make_randomized_response_bitvec(

@@ -1,9 +1,9 @@
-"""Sources of noise, one law: a fast one for simulation, a secure one for real people.
+"""Sources of noise, one distribution: a fast one for simulation, a secure one for real people.
 
 A release is written once, with a `noise` to be filled in. A source says what is filled in, in
 how many steps a reward of 1 is counted, and at which scale the noise keeps a budget:
 
-- `SIMULATED`: floats from the numpy Generator that the kernel is handed. Protects nobody.
+- `SIMULATED`: floats from the numpy Generator that the kernel is handed. Protects no one.
 - `REHEARSED`: the same noise, on whole numbers of the same steps as `SECURE`: for rehearsals of
   live trials, which must differ from them in the noise alone. Protects no one either.
 - `SECURE`: rewards are integers, a reward of 1 is `RESOLUTION` steps; discrete noise from OpenDP,

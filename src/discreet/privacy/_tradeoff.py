@@ -91,7 +91,7 @@ class Tradeoff:
     def in_words(self, levels: Sequence[float] = SHOWN, *, outcomes: bool = False) -> str:
         """For people; shares are rounded up.
 
-        With `outcomes` it speaks of what somebody answered, where taking part is no secret.
+        With `outcomes` it speaks of what someone answered, where taking part is no secret.
         """
         return _said(self, tuple(levels), outcomes)
 

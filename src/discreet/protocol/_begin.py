@@ -265,7 +265,7 @@ def grown(started: Started, depth: int) -> Started:
     due, many = real(arms * depth), whole(arms * depth)
     total, answers = real(arms * depth), whole(arms * depth)
     for arm in range(arms):
-        open_too = head.block[arm] - head.released[arm] < before  # else it has nobody and no slot
+        open_too = head.block[arm] - head.released[arm] < before  # else it has no one and no slot
         for number in range(head.released[arm], head.block[arm] + open_too):
             old, new = arm * before + number % before, arm * depth + number % depth
             due[new], many[new] = head.due[old], head.many[old]

@@ -8,7 +8,7 @@ With r = 1 for who answered and 0 for who did not, the pair is
 (1/2, 1). Laplace noise 1/ε on S and 2/ε on R: at most max(ε, ε/2 + ε/2) = ε. Gaussian noise σ on S
 and 2σ/√3 on R: at most max(1, 1/4 + 3/4) / (2σ²) of zCDP. So the count costs the sum nothing. An
 approximate budget is reached through zCDP, for the sharper bound on one number does not speak of
-two. Everything else is made of S and R, and free: the mean of those who answered (assumed to be
+two. Everything else is built from S and R, and free: the mean of those who answered (assumed to be
 like those who did not), and (S + R/2 + d(n-R))/n, the mean with d in place of the missing ones.
 """
 

@@ -1,4 +1,4 @@
-"""What a trial is made of: a public head, a secret vault, and a design that is fixed in advance.
+"""What a trial is built from: a public head, a secret vault, and a design that is fixed in advance.
 
 All three are NamedTuples of flat arrays, or of lists when they are interpreted, so they are stored
 as plain JSON. Blocks of an arm are numbered from 0. A closed block that is not released yet is *in
@@ -16,7 +16,7 @@ NEVER = math.inf
 
 TAKEN, LEFT, WAITING, LOOKED, ANSWER, OVER = range(6)
 """Entries of `Head.at`: places that are taken; those left of the window; blocks in flight; looks
-that were had; the arm that is recommended, or -1; whether nobody gets a place any more."""
+that were had; the arm that is recommended, or -1; whether no one gets a place any more."""
 SOON, LATEST = range(2)
 """Entries of `Head.when`: when the next release is due; the latest moment that was read."""
 
@@ -64,11 +64,11 @@ class Head(NamedTuple):
     when: Floats
     """moments of the whole trial: `SOON`, `LATEST`"""
     memory: Any
-    """the rule's own notes, made of public numbers"""
+    """the rule's own notes, built from public numbers"""
     pairs: Any
     """noisy sums and counts of those who answered, where missing outcomes are estimated"""
     notes: Any
-    """the plan's own, made of public numbers: cells of epochs, whether a verdict is covered"""
+    """the plan's own, built from public numbers: cells of epochs, whether a verdict is covered"""
 
 
 class Vault(NamedTuple):

@@ -3,9 +3,9 @@
 **Why this is private.** By induction over the steps, the arm, place, block, size and due moment of
 every participant are functions of arrivals, of the clock, of coins, and of *earlier releases*: no
 argument of `turn` and `seat` holds anything else. An outcome is in one block, a block in one
-release. If one outcome differs, everything before the release of its block has the same law; that
-release costs what its noise buys; everything after is made of the transcript. So the whole costs
-one release (adaptive parallel composition).
+release. If one outcome differs, everything before the release of its block has the same
+distribution; that release costs what its noise buys; everything after is built from the
+transcript. So the whole costs one release (adaptive parallel composition).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def turn(design: Design, head: Head, most: int, rng: Generator) -> tuple[int, in
     while head.left[arm] == 0:
         arm += 1
     many = head.left[arm]
-    if many < left:  # several arms: the order of a window is random, and never written down
+    if many < left:  # several arms: the order of a window is random, and never stored
         place, arm, many = below(rng, left), 0, 1
         while place >= head.left[arm]:
             place -= head.left[arm]

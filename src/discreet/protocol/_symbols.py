@@ -66,7 +66,7 @@ class PublicTape(Tape):
 
 
 def reply_symbol(world: World, design: Design, head: Head, vault: Vault, rng: Any) -> bool:
-    """Every outcome is a symbol of its own."""
+    """Every outcome is its own symbol."""
     slot, arm, t = world.owed[0], world.owed[1], world.owed[2]
     if slot >= 0:
         reward = Symbol(REWARD, 1.0, arm=arm, batch=t, first=t + 1, rounds=1)

@@ -20,7 +20,7 @@ def no_verdict(design: Design, head: Head) -> int:
 
 def verdict_of(design: Design, head: Head) -> int:
     """The recommended arm if the evidence is enough: a function of releases and counts, so it may
-    be acted upon and shown. -1 to go on."""
+    be acted upon and shown. -1 to continue."""
     known = 0
     for arm in range(len(head.places)):
         if head.size[arm] == 0:

@@ -113,8 +113,8 @@ def trial_report(
 ) -> Page:  # fmt: skip
     """The page of one trial, from `Trial.report()`: where it stands, effects with intervals, its
     assignments over time, the released means, what happens next, the flow of participants, methods
-    and how to cite; of a trial by stratum, the first of these for each. Made of what is public, so
-    anyone may see it.
+    and how to cite; of a trial by stratum, the first of these for each. Built from what is public,
+    so anyone may see it.
 
     `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days". In a
     `zone` moments are those of the people there, with their offset from UTC.
@@ -142,7 +142,7 @@ def trial_report(
     page.section("How to cite").text(cited())
     return page.footer(
         f"Written by discreet {__version__}. "
-        "Everything on this page is made of releases and of public counts; looking at it, and "
+        "Everything on this page is computed from releases and public counts; looking at it, and "
         "deciding by it, costs no privacy."
     )
 
@@ -327,11 +327,11 @@ DECISIONS = {
 
 ONE_TRIAL = (
     "The estimate is median-unbiased and its interval is for a trial that stops like this one; "
-    "both rest on the normal law, the decision does not."
+    "both rest on the normal distribution, the decision does not."
 )
 IN_EPOCHS = (
     "Arms are compared within epochs alone, so a trend that both share cancels. The interval holds "
-    "at every planned look and rests on the normal law, the decision does not."
+    "at every planned look and rests on the normal distribution, the decision does not."
 )
 OVER_STRATA = (
     "The estimate is Mantel and Haenszel's, its interval is not corrected for the stop and rests "
@@ -390,7 +390,7 @@ def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
                  (each["difference"], *each["interval"]))]
                 for each in rows
             ],
-            caption="Effects by stratum, each with an interval of its own. Heterogeneity: "
+            caption="Effects by stratum, each with its own interval. Heterogeneity: "
             f"Cochran's Q = {forest['q']:.2f}, p = {forest['p_heterogeneity']:.2g}.",
             numeric=(1, 2, 3, 4),
         )  # fmt: skip
@@ -429,7 +429,8 @@ def _add_several(page: Page, report: Report, names: list[str]) -> None:
             for one in test["comparisons"]
         ],
         caption=f"Each treatment against {names[-1]}. One probability of any false claim covers "
-        "all of them; the intervals hold together, at all looks, and rest on the normal law.",
+        "all of them; the intervals hold together, at all looks, and rest on the normal "
+        "distribution.",
         numeric=(2, 3, 4, 5),
     )  # fmt: skip
 

@@ -12,8 +12,8 @@ Six papers in one document: protocol section, statistical analysis plan, informa
 participants, data-protection annex, checklist of CONSORT with its extension for adaptive designs
 (Dimairo et al. 2020), and the flow of participants. Everything that the software knows is filled
 in: settings, boundaries, certificates, guarantee, version. What only the investigators know is a
-field of `Study`, or stands there as [to be completed]. It is all made of settings and of the public
-report, so the papers may be shown to anyone who may see the report.
+field of `Study`, or stands there as [to be completed]. It is all built from settings and of the
+public report, so the papers may be shown to anyone who may see the report.
 """
 
 from __future__ import annotations
@@ -430,9 +430,9 @@ def _information(page: Page, known: _Known) -> None:
             f"We will record one result for you: {known.study.known('outcome')}. It counts if we "
             f"have it in time ({known.deadline}).",
             "Your result is added to the results of other people. A random number is added to the "
-            "sum before anybody sees it, and then your own result is erased. Nobody is shown "
+            "sum before anyone sees it, and then your own result is erased. Nobody is shown "
             "your result by itself.",
-            "Suppose somebody knew the results of everybody else and guessed which of two results "
+            "Suppose someone knew the results of everyone else and guessed which of two results "
             f"you had. From all that the study ever shows, that guess would be right at most "
             f"{right:.1f} times in 100, instead of 50 by chance.",
             "The study does not hide that you take part, or when you came"

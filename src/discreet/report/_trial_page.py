@@ -159,8 +159,8 @@ def _asked(page: Page, findings: Findings) -> None:
     best = max(data.rates)
     page.section("What was asked").text(
         "An adaptive trial publishes something with every decision: which treatment the next "
-        "patient gets depends on how earlier patients fared. Whoever watches the assignments can "
-        "therefore learn something about the outcome of a single patient. Differential privacy "
+        "patient gets depends on how earlier patients fared. Anyone who watches the assignments "
+        "can therefore learn something about the outcome of a single patient. Differential privacy "
         "bounds how much. The question is what this protection costs the patients of the trial."
     ).text(
         "The policies were tried on the outcomes of AIDS Clinical Trials Group Study 175, in "
@@ -183,7 +183,7 @@ def _asked(page: Page, findings: Findings) -> None:
         " counts those who received another treatment than the best one. ",
         strong("Successes lost"),
         " weighs them by how much worse it was: the number of successes that one expects to be "
-        "missing compared with giving everybody the best treatment (in the literature: the "
+        "missing compared with giving everyone the best treatment (in the literature: the "
         f"regret). One patient on {data.arm_names[0]} alone, for example, costs "
         f"{decimal(best - data.rates[0], 2)} of a success.",
     )
@@ -220,7 +220,7 @@ def _privacy(page: Page, findings: Findings) -> None:
         ],
         rows,
         caption=joined(
-            "What ε means for somebody who tries to find out one patient’s outcome and knows "
+            "What ε means for someone who tries to find out one patient’s outcome and knows "
             "everything else. Without the trial, a guess between two equally likely outcomes is "
             "right half of the time. The advantage is the true positive rate minus the false "
             "positive rate, at most ",
@@ -377,7 +377,7 @@ def _guarantees(page: Page, findings: Findings) -> None:
 def _limits(page: Page, findings: Findings) -> None:
     page.section("Limits").items(
         [
-            "What is protected is the outcome of a patient. That somebody took part, when, and "
+            "What is protected is the outcome of a patient. That someone took part, when, and "
             "which treatment they were given is not hidden by these policies, and in the central "
             "model the trial office sees the outcomes.",
             "A promise is for one outcome per patient. If a patient’s outcome also reveals "

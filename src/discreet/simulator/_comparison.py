@@ -335,7 +335,7 @@ def from_table(table: pa.Table) -> Comparison:
 
 
 def _columns_in(entry: Mapping[str, Any]) -> list[str]:
-    """The columns of numbers that results are made of, by the settings of their table."""
+    """The columns of numbers that results are built from, by the settings of their table."""
     return list(entry["columns"])
 
 

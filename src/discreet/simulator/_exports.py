@@ -92,14 +92,14 @@ def _maths(value: float, places: int) -> str:
 
 
 class Parts(NamedTuple):
-    """What a dataset of xarray is made of: names with their dimensions and arrays."""
+    """What a dataset of xarray is built from: names with their dimensions and arrays."""
 
     variables: dict[str, tuple[tuple[str, ...], Array]]
     coordinates: dict[str, tuple[tuple[str, ...], Array]]
 
 
 def parts(results: Sequence[Result]) -> Parts:
-    """The arrays of results side by side, over all runs and rounds that one of them has.
+    """The arrays of results next to each other, over all runs and rounds that one of them has.
 
     What a result lacks (runs that were not finished, rounds after its horizon, arms) is NaN.
     Settings are coordinates of the dimension `result`.

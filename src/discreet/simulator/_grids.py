@@ -31,7 +31,7 @@ DASHES = ("-", "--", "-.", ":")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 WORDS = SIGNS | {"horizon": "T", "t": "rounds t"}
 FOLLOWS = ("policy", "row", "environment", "arms")
-"""Columns that say nothing more than others, or that labels are made of."""
+"""Columns that say nothing more than others, or that labels are built from."""
 
 
 class Line(NamedTuple):
@@ -213,7 +213,7 @@ def _colours(lines: Sequence[Line], hue: str | None) -> list[tuple[str, str, str
 
 
 def default_x(columns: dict[str, list[object]]) -> str:
-    """The first of budget, horizon and risk that differs; else the policies side by side."""
+    """The first of budget, horizon and risk that differs; else the policies next to each other."""
     for name in (*SIGNS, "risk", "horizon"):
         if len(ordered(columns.get(name, []))) > 1:
             return name

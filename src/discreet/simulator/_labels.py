@@ -1,11 +1,11 @@
 """What each result of several is called, and the settings that set it apart from the others.
 
-Distinct rows never share a label: where their names are the same, what differs is added.
+Distinct policies never share a label: where their names are the same, what differs is added.
 
     dp-imed ε=0.1     dp-imed ε=1     dp-imed ε=1, ratio=1.5
 
 The same settings are columns of every saved table: a budget by its numbers (epsilon, delta, rho,
-renyi_alpha, mu), options by their names, the law of rewards, the number of arms, the horizon.
+renyi_alpha, mu), options by their names, the reward distribution, the number of arms, the horizon.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def budget_of(policy: Mapping[str, object]) -> dict[str, float]:
 
 
 def _part(policy: Json, name: str) -> Json:
-    """The recipe or the guarantee of a row, as `to_dict` gives it."""
+    """The recipe or the guarantee of a policy, as `to_dict` gives it."""
     part = policy[name]
     assert isinstance(part, Mapping)
     return part
@@ -59,7 +59,7 @@ def options_of(policy: Mapping[str, object]) -> dict[str, object]:
 
 
 def default_of(policy: Mapping[str, object], option: str) -> object:
-    """What the catalogue takes for an option that was not given; None if the row has none."""
+    """What the catalogue takes for an option that was not given; None if the policy has none."""
     recipe = _part(policy, "recipe")
     try:
         goal = cast("str | None", recipe.get("goal"))  # `entry` refuses what is none
@@ -69,7 +69,7 @@ def default_of(policy: Mapping[str, object], option: str) -> object:
 
 
 def problem_of(environment: Mapping[str, object], means: Sequence[float]) -> str:
-    """A short name of a problem: its law, and its means or how many arms there are."""
+    """A short name of a problem: its environment, and its means or how many arms there are."""
     name = str(environment["environment"])
     if name in WORDS or len(means) > SHOWN_MEANS:
         return f"{name}, {len(means)} arms"
@@ -80,7 +80,7 @@ R = TypeVar("R", bound="Result")
 
 
 def labelled(records: Sequence[R]) -> tuple[R, ...]:
-    """The results under labels that tell distinct rows apart, and problems that do."""
+    """The results under labels that tell distinct policies apart, and problems that do."""
     problems = _numbered(
         [(r.problem or problem_of(r.environment, r.means), _said(r.environment)) for r in records]
     )
@@ -90,14 +90,14 @@ def labelled(records: Sequence[R]) -> tuple[R, ...]:
     for record, label, problem in zip(records, labels, problems, strict=True):
         place = (label, problem, record.horizon, str(record.seed), record.risk)
         seen[place] = seen.get(place, 0) + 1
-        if seen[place] > 1:  # the same row on the same problem, listed twice
+        if seen[place] > 1:  # the same policy on the same problem, listed twice
             label = f"{label} ({seen[place]})"
         found.append(record.called(label, problem))
     return tuple(found)
 
 
 def _told_apart(records: Sequence[R]) -> list[str]:
-    """A label a record, from what differs between the rows of one name."""
+    """A label a record, from what differs between the policies of one name."""
     labels = [record.label for record in records]
     rows = [_said(_row_of(record.policy)) for record in records]
     for name in set(labels):
@@ -113,7 +113,7 @@ def _told_apart(records: Sequence[R]) -> list[str]:
 
 
 def _differences(policies: Sequence[Mapping[str, object]]) -> list[str]:
-    """What sets each of some rows apart from the others, in words; "" for what is usual."""
+    """What sets each of some policies apart from the others, in words; "" for what is usual."""
     settings: list[dict[str, object]] = [
         {SIGNS[n]: v for n, v in budget_of(p).items()} | options_of(p) for p in policies
     ]
@@ -145,7 +145,7 @@ def _numbered(named: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _row_of(policy: Mapping[str, object]) -> dict[str, object]:
-    """What makes it the row that it is: a label does not, and a risk is asked of it."""
+    """What makes it the policy that it is: a label does not, and a risk is asked of it."""
     asked = ("label", "given_label", "risk", "delta")
     recipe = {name: value for name, value in _part(policy, "recipe").items() if name not in asked}
     return {n: v for n, v in policy.items() if n not in asked} | {"recipe": recipe}
@@ -160,10 +160,11 @@ def _short(value: object) -> str:
 
 
 def settings_columns(records: Sequence[Result], fixed: Iterable[str]) -> dict[str, list[object]]:
-    """A value a record of every setting: row, budget, options, law, problem, arms, horizon, risk.
+    """A value a record of every setting: policy, budget, options, environment, problem, arms,
+    horizon, risk.
 
-    Options have a column if one of the rows was given them; where a row was not, it is what the
-    catalogue takes. A name that another column has is preceded by "option_".
+    Options have a column if one of the policies was given them; where a policy was not, it is what
+    the catalogue takes. A name that another column has is preceded by "option_".
     """
     policies = [record.policy for record in records]
     columns: dict[str, list[object]] = {

@@ -2,8 +2,8 @@
 
     while t < T:   deliver what is due;  choose -> arm;  collect -> reward;  send it on its way
 
-For rows that release after every round and whose rule looks at releases and counts alone: an
-outcome is a batch of one, released when it arrives. A row with longer batches would have to say
+For policies that release after every round and whose rule looks at releases and counts alone: an
+outcome is a batch of one, released when it arrives. A policy with longer batches would have to say
 what is played while a batch is on its way, as `simulator.calendar` does; a rule with notes of its
 own is told of releases in the order of the rounds. Both are refused by name.
 
@@ -106,7 +106,8 @@ def run_late(
     memory: object, view: View, post: Post, course: Course, study: Study, decisions: int,
     rng: Generator,
 ) -> int:  # fmt: skip
-    """Play until the horizon, for at most so many decisions, or until the law is out of rewards."""
+    """Play until the horizon, for at most so many decisions, or until the environment is out of
+    rewards."""
     t, arm, left = course.t[0], course.arm[0], course.left[0]
     recorded, regret = course.recorded[0], course.regret[0]
     horizon, gaps, curve = study
@@ -141,20 +142,20 @@ def run_late(
 
 @lru_cache(maxsize=256)
 def late_kernel(policy: Policy, draw: Function, lost: Function = lost_steadily) -> Kernel:
-    """The loop with a policy and a law filled in."""
+    """The loop with a policy and an environment filled in."""
     gather = collecting(policy, draw, SIMULATED)
     slots = {name: part.inlined() for name, part in slots_of(policy, SIMULATED).items()}
     return Kernel(run_late, collect=gather.inlined(), lost=lost, **slots)
 
 
 def bears_delay(policy: Policy) -> bool:
-    """Whether a row can use rewards that arrive later."""
+    """Whether a policy can use rewards that arrive later."""
     plain = type(policy.rule).memory is RulePart.memory
     return plain and policy.schedule.each_round
 
 
 def check_late(policy: Policy, environment: Environment) -> None:
-    """Refuse a law whose rewards are late for a row that cannot use them so."""
+    """Refuse an environment whose rewards are late for a policy that cannot use them so."""
     if not environment.late or bears_delay(policy):
         return
     why = (
@@ -170,5 +171,5 @@ def check_late(policy: Policy, environment: Environment) -> None:
 
 
 def late_rows() -> list[str]:
-    """The rows of the catalogue that can."""
+    """The policies of the catalogue that can."""
     return [entry.name for entry in CATALOGUE.values() if bears_delay(entry.example())]

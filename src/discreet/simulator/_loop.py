@@ -4,7 +4,8 @@
 
 A batch is one draw of its sum, so a run costs as many steps as it has releases, not rounds. The
 loop can pause: after a number of decisions (so that progress shows and Ctrl-C is heard), or when
-a law has run out of rewards and Python must refill it. Everything it needs to go on is in `Course`.
+an environment has run out of rewards and Python must refill it. Everything it needs to continue is
+in `Course`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def run(
     environment: object, schedule: object, release: object, rule: object, ledger: object,
     memory: object, view: View, course: Course, study: Study, decisions: int, rng: Generator,
 ) -> int:  # fmt: skip
-    """Play until the horizon, for at most so many decisions, or until the law is out of rewards."""
+    """Play until the horizon, for at most so many decisions, or until the environment is out of
+    rewards."""
     t, arm, left = course.t[0], course.arm[0], course.left[0]
     rounds, recorded = course.rounds[0], course.recorded[0]
     total, regret = course.total[0], course.regret[0]
@@ -144,8 +146,9 @@ def simulated_state(policy: Policy, setting: Setting) -> State:
 def loop_kernel(
     policy: Policy, draw: Function, lost: Function = lost_steadily, ranked: bool = False
 ) -> Kernel:
-    """The loop with a policy and a law filled in, all in one: called functions that take the
-    generator count a reference to it in every round. `ranked`: see `policies.ranks.is_ranked`."""
+    """The loop with a policy and an environment filled in, all in one: called functions that take
+    the generator count a reference to it in every round. `ranked`: see
+    `policies.ranks.is_ranked`."""
     gather = collecting(policy, draw, SIMULATED)
     slots = {name: part.inlined() for name, part in slots_of(policy, SIMULATED).items()}
     noted = policy.rule.ranked if ranked else policy.rule.noted

@@ -1,4 +1,4 @@
-"""A policy of your own as a plain Python object, beside the compiled rows.
+"""Your own policy as a plain Python object, beside the compiled policies.
 
 >>> class Greedy:
 ...     def __init__(self, rng):
@@ -19,9 +19,9 @@
 >>> found.labels
 ['Greedy', 'ucb1']
 
-It is played round by round in Python, a hundred times slower than a compiled row, and that is said
-where it takes long. Nothing is known of its privacy, so its guarantee is that it protects nobody;
-`discreet.audit.agents` attacks it.
+It is played round by round in Python, a hundred times slower than a compiled policy, and that is
+said where it takes long. Nothing is known of its privacy, so its guarantee is that it protects no
+one; `discreet.audit.agents` attacks it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Agent(Protocol):
 
 
 Row: TypeAlias = "BasePolicy[Never] | Agent | Callable[[Generator], Agent]"
-"""What can be compared: rows of every kind, and objects of your own or what makes them."""
+"""What can be compared: policies of every kind, and objects of your own or what makes them."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def own(row: object) -> OwnPolicy | None:
 
 
 class OwnPlayer(Player):
-    """Plays one run after the other, each with an object of its own."""
+    """Plays one run after the other, each with its own object."""
 
     def __init__(self, work: OwnWork) -> None:
         self.work = work
@@ -144,7 +144,7 @@ class OwnPlayer(Player):
 
         work, rng = self.work, self.work.generator(number)
         environment, order, draw = work.place, np.arange(work.place.arms), self.draw
-        if work.shuffle:  # drawn first, as for the rows that it is compared with
+        if work.shuffle:  # drawn first, as for the policies that it is compared with
             order = work.order(number, rng)
         state, agent = environment.start(rng), self.agent(number)
         standard, lost = environment.standard(work.horizon), self.lost
@@ -182,7 +182,7 @@ class OwnPlayer(Player):
 
 
 class OwnWork(RegretWork[OwnPolicy, Environment]):
-    """All runs of an object on one law."""
+    """All runs of an object on one environment."""
 
     said = False
 

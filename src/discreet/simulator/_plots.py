@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["BANDS", "COLOURS", "Look", "plot_regret", "plot_setting"]
 
 BOUNDS = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3)))
-"""Lines of bounds: each has a style and a grey of its own."""
+"""Lines of bounds: each has a style and its own grey."""
 GREYS = ("#333333", "#666666", "#8c8c8c")
 ROUNDS = "t"
 """The x of curves of regret."""
@@ -137,8 +137,8 @@ def _band(look: Look) -> str:
 
 
 class Canvas:
-    """The axes of panels side by side: a figure's own, or those of a user. At the end titles and
-    legends are added, and the figure is saved if it was asked for."""
+    """The axes of panels next to each other: a figure's own, or those of a user. At the end titles
+    and legends are added, and the figure is saved if it was asked for."""
 
     figure: Figure
     axes: list[Axes]

@@ -1,4 +1,4 @@
-"""What results are made of: tables for other libraries, and figures over runs."""
+"""What results are built from: tables for other libraries, and figures over runs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Tidy:
         return latex(self.records())
 
     def records(self) -> Sequence[Result]:
-        """The results that it is made of."""
+        """The results that it is built from."""
         raise NotImplementedError
 
 
@@ -133,7 +133,7 @@ def figures_of(values: Floats | Ints) -> dict[str, object]:
 
 
 def pulls_from(columns: Mapping[str, Ints], arms: int, rows: slice = slice(None)) -> Ints:
-    """The columns pulls_0, pulls_1, … side by side; without arms if they were not kept."""
+    """The columns pulls_0, pulls_1, … next to each other; without arms if they were not kept."""
     import numpy as np
 
     if arms == 0:

@@ -84,7 +84,7 @@ class Result(Tidy):
     t: Ints
     regret: Floats
     shuffle: bool = False
-    """Whether every run met the arms in a random order of its own."""
+    """Whether every run met the arms in its own random order."""
     more: Mapping[str, Array] = field(default_factory=dict, kw_only=True)
     """What else there is of every run, by the names of columns: of a search `SEARCHED`; with
     arrivals `days`, `used`, `named`, `recommendation`, and `estimates` and `looks` of every arm."""

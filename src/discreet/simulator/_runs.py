@@ -346,7 +346,8 @@ def compared(
     work: Callable[[P, S, int, int, int, Ints], Finishing],
     asked: Asked,
 ) -> Comparison:
-    """Check everything, then run every policy on a law or problem, each as `work` of its own."""
+    """Check everything, then run every policy on an environment or problem, each as `work` of its
+    own."""
     policies = listed(policies)
     for policy in policies:
         check(policy, place)
@@ -378,7 +379,7 @@ def listed(policies: Iterable[P]) -> list[P]:
 
 
 def check_horizon(horizon: object, environment: Place) -> int:
-    """A whole number of rounds, floats like 1e7 included, that the law can serve."""
+    """A whole number of rounds, floats like 1e7 included, that the environment can serve."""
     whole = rounds(horizon)
     if whole < environment.arms:
         raise InvalidArgument(
@@ -396,7 +397,7 @@ def check_horizon(horizon: object, environment: Place) -> int:
 
 
 def check_is_environment(environment: object) -> Environment:
-    """A law, and no linear problem."""
+    """An environment, and no linear problem."""
     if not isinstance(environment, Environment):
         raise InvalidArgument(
             "environment", "be an environment with finite arms", f"a {type(environment).__name__}",
@@ -445,7 +446,7 @@ class Begun(NamedTuple):
     arguments: tuple[object, ...]
     rng: Generator
     refill: Callable[[], bool]
-    """more rewards of a law that has run out of them; False if there are none"""
+    """more rewards of an environment that has run out of them; False if there are none"""
     order: Ints | None = None
     """the arms in the order in which the run meets them; None for their own"""
 
@@ -508,7 +509,7 @@ class FinitePlayer(Player):
 
 
 class Simulation(RegretWork[Policy, Environment]):
-    """All runs of one policy on one law."""
+    """All runs of one policy on one environment."""
 
     def __init__(
         self,

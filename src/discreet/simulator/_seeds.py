@@ -82,7 +82,7 @@ def _memory(rng: Draws) -> NDArray[np.uint64]:
 
 def sfc64_states(entropy: int, numbers: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """The states of SFC64 seeded with the children of `SeedSequence(entropy)` of such numbers, each
-    a row: a, b, c, the counter, and 0 as nothing is kept.
+    a policy: a, b, c, the counter, and 0 as nothing is kept.
 
     The pool of a child is that of its parent with one more word mixed in.
     """

@@ -7,7 +7,7 @@
 >>> found.final_regret.shape, found.guarantee.short()
 ((5,), 'ε = 1 (interactive)')
 
-Copies learn nothing from one another, so each stratum is a simulation of its own, with seeds of its
+Copies learn nothing from one another, so each stratum is its own simulation, with seeds of its
 own. Regret is against the best arm of every stratum.
 """
 
@@ -46,7 +46,7 @@ class StrataResult:
 
     @property
     def guarantee(self) -> Guarantee:
-        """That of one stratum: nobody is in two of them."""
+        """That of one stratum: no one is in two of them."""
         one = next(iter(self.strata.values())).guarantee
         return replace(one, conditions=(*one.conditions, PUBLIC_STRATUM))
 

@@ -38,7 +38,7 @@ class Named(Protocol):
 
 
 class Place(Protocol):
-    """What a policy is run on: a law of rewards, or a linear problem."""
+    """What a policy is run on: a reward distribution, or a linear problem."""
 
     @property
     def arms(self) -> int: ...
@@ -115,7 +115,8 @@ class Work:
     def ready(self, link: Callable[[], Function], arguments: tuple[object, ...]) -> Function:
         """A kernel linked and compiled for such arguments, while the other threads wait.
 
-        What numba cannot compile is a mistake in one of the functions that the row is made of.
+        What numba cannot compile is a mistake in one of the functions that the policy is built
+        from.
         """
         with self.one_compiles, self.bar.compiling(self.name):
             started = time.perf_counter()

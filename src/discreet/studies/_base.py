@@ -160,7 +160,8 @@ class Lab:
         runs: int | None = None,
         **values: float,
     ) -> Panel:
-        """Run labelled policies on a law; Ctrl-C is raised, so that nothing half-done is judged."""
+        """Run labelled policies on an environment; Ctrl-C is raised, so that nothing half-done is
+        judged."""
         from ..simulator import compare
 
         size = replace(self.size, horizon=horizon or self.size.horizon, runs=runs or self.size.runs)
@@ -175,7 +176,8 @@ class Lab:
         environment: Environment | LinearProblem,
         size: Size,
     ) -> Comparison:
-        """Labelled policies on a law, or linear ones on a problem; curves run before are reused."""
+        """Labelled policies on an environment, or linear ones on a problem; curves run before are
+        reused."""
         from ..simulator import Comparison
 
         def run(missing: list[int]) -> Comparison:

@@ -1,8 +1,9 @@
 """Runs that several figures show are made once a process.
 
-A seed fixes every number, so a curve that was run before, with the same policy, law, horizon, runs,
-seed and grid, is the same curve: figure 2 of Azize & Basu (2022) is a panel of their figure 5 and
-figure 5.2 of Azize's thesis, and both halves of the linear figures have one twin.
+A seed fixes every number, so a curve that was run before, with the same policy, distribution,
+horizon, runs, seed and grid, is the same curve: figure 2 of Azize & Basu (2022) is a panel of
+their figure 5 and figure 5.2 of Azize's thesis, and both halves of the linear figures have one
+twin.
 
 >>> cache = Cache()
 >>> cache.filled(["ucb1", "imed"], lambda missing: [f"run {place}" for place in missing])

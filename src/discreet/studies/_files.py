@@ -90,7 +90,7 @@ class Judged(TypedDict):
 
 
 class SecondSeed(TypedDict):
-    """What another seed made of the same statements, in their order."""
+    """What another seed built from the same statements, in their order."""
 
     seed: int
     runs: int

@@ -19,9 +19,9 @@
     contexts = "fixed"
     seed = 1
 
-Problems are laws by their means, or random linear problems by their dimension. Every other entry is
-an argument of `sweep`: settings of the grid are values or lists. How outcomes come late is said
-likewise, a `Delay` or a `Drift` by a table of its arguments:
+Problems are environments by their means, or random linear problems by their dimension. Every other
+entry is an argument of `sweep`: settings of the grid are values or lists. How outcomes come late
+is said likewise, a `Delay` or a `Drift` by a table of its arguments:
 
     arrivals = 12
     missing = 0.1
@@ -29,7 +29,7 @@ likewise, a `Delay` or a `Drift` by a table of its arguments:
 
     [delay]
     deadline = "14 days"
-    law = "exponential"
+    environment = "exponential"
     mean = "5 days"
 """
 
@@ -87,7 +87,7 @@ def _made(name: str, kind: type[Delay | Drift], table: Mapping[str, Any]) -> Del
 
 
 def problem(name: str, given: object) -> Problem:
-    """A law, or a random linear problem."""
+    """An environment, or a random linear problem."""
     if not isinstance(given, Mapping):
         raise InvalidArgument(name, "be a table", given, "write means = [0.7, 0.3] below its name")
     settings = dict(given)
@@ -104,7 +104,7 @@ def problem(name: str, given: object) -> Problem:
     if "name" in settings:
         raise InvalidArgument(
             "name", "be left out: a problem has the name of its table", settings["name"],
-            'write law = "beta" for its law',
+            'write law = "beta" for its reward distribution',
         )  # fmt: skip
     clip = check_flag("clip", settings.pop("clip", False))
     found = environment(settings.pop("environment", "bernoulli"), settings.pop("means"), **settings)

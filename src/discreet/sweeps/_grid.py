@@ -67,7 +67,8 @@ def values_of(name: str, given: object) -> list[Any]:
 
 
 def labelled(problems: Problems) -> dict[str, Problem]:
-    """Problems by label: a mapping has its own, others are called after their law and arms."""
+    """Problems by label: a mapping has its own, others are called after their environment and
+    arms."""
     if isinstance(problems, Mapping):
         found = {str(label): problem for label, problem in problems.items()}
         for problem in found.values():
@@ -101,8 +102,8 @@ def built(
     goal: str | None = None,
     late: bool = False,
 ) -> list[Any]:
-    """Every policy with every setting that it takes; rows that are given as such have theirs, and
-    so have objects with `select` and `update`, or what makes them. On a calendar those that
+    """Every policy with every setting that it takes; policies that are given as such have theirs,
+    and so have objects with `select` and `update`, or what makes them. On a calendar those that
     identify are played beside the others."""
     one = isinstance(policies, str | BasePolicy) or not isinstance(policies, Iterable)
     several: list[Any] = [policies] if one else list(policies)  # type: ignore[arg-type]
@@ -217,7 +218,7 @@ def late_cells(
     risks: Sequence[float | None],
     days: Days,
 ) -> list[Cell]:
-    """The cells of a sweep on a calendar: a row that identifies has a horizon there, too."""
+    """The cells of a sweep on a calendar: a policy that identifies has a horizon there, too."""
     if risks != (None,) and not any(row.kind == "identify" for row in rows):
         raise InvalidArgument(
             "risk", "be left out where no policy stops with an answer", list(risks), "leave it out"
@@ -256,7 +257,7 @@ def _late_linear(
 
 
 def _keyed(cells: Iterable[Cell]) -> Iterable[tuple[Hashable, Cell]]:
-    """A fixed-size row has no risk, so it would be listed once a risk."""
+    """A fixed-size policy has no risk, so it would be listed once a risk."""
     for cell in cells:
         yield (repr(cell.policy), cell.policy.label, cell.name, cell.horizon), cell
 

@@ -154,7 +154,7 @@ def timeless(result: Result) -> Result:
 
 
 def cell_digest(cell: Cell) -> str:
-    """What is played: the row's parts and settings, the problem, the horizon."""
+    """What is played: the policy's parts and settings, the problem, the horizon."""
     policy, problem = cell.policy, cell.problem
     said = {
         "policy": policy.to_dict() | {"label": ""},

@@ -11,7 +11,7 @@
 ['policy', 'row', 'epsilon']
 
 With `folder`, every piece becomes a Parquet file that is named by its digest: a sweep that was
-stopped, by Ctrl-C, a lost worker or a lost machine, goes on where it was when it is called again,
+stopped, by Ctrl-C, a lost worker or a lost machine, continues where it was when it is called again,
 and ends with the same bytes.
 """
 

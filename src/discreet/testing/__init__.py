@@ -1,4 +1,4 @@
-"""The contract that every row of the table keeps, as a suite for rows that you compose.
+"""The contract that every policy of the table keeps, as a suite for policies that you compose.
 
 >>> from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy
 >>> from discreet.testing import check_policy
@@ -6,13 +6,14 @@
 >>> check_policy(row)
 
 `check_policy` runs every check of `CHECKS` in turn. A check raises `AssertionError` with a message
-that names the row, the check, what was seen and what should have been. Row by row:
+that names the policy, the check, what was seen and what should have been. Line by line:
 
 - **steps**: every decision names an existing arm and plays at least one round; a rule leaves the
   view as it is; pulls add up to the rounds; a batch cut off by the horizon is not released.
-- **documented**: schedule, release and rule have docstrings; a reference that a row names exists.
-- **guarantee**: it can be derived, is finite for a private row, does not depend on the horizon, and
-  is at most the budget that was asked for.
+- **documented**: schedule, release and rule have docstrings; a reference that a policy names
+exists.
+- **guarantee**: it can be derived, is finite for a private policy, does not depend on the horizon,
+  and is at most the budget that was asked for.
 - **noisy first reward**: no arm's first release is its raw reward.
 - **worth its budget**: one changed reward moves no release, response or choice by more than the
   guarantee says. Measured, so a claim without its noise is caught; not a proof.
@@ -23,10 +24,10 @@ that names the row, the check, what was seen and what should have been. Row by r
 - **compiled**: interpreted and compiled runs are equal, round by round.
 - **seeded**: one seed, one result.
 - **threads**: 1, 2 and 4 threads give the same numbers.
-- **saved state**: a rehearsal that is saved midway goes on exactly as if it had not been.
-- **twin** (with `twin=`): at a huge budget the row makes the choices of its non-private twin.
+- **saved state**: a rehearsal that is saved midway continues exactly as if it had not been.
+- **twin** (with `twin=`): at a huge budget the policy makes the choices of its non-private twin.
 
-Seeds are fixed. "worth its budget" fails a sound row with probability below 1e-6, "means" below
+Seeds are fixed. "worth its budget" fails a sound policy with probability below 1e-6, "means" below
 1e-8.
 """
 

@@ -1,4 +1,4 @@
-"""The size at which a row is checked, and the random numbers of the checks, which are seeded."""
+"""The size at which a policy is checked, and the random numbers of the checks, which are seeded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEED = 20_260
 
 @dataclass(frozen=True)
 class Case:
-    """The size at which a row is checked, and its twin."""
+    """The size at which a policy is checked, and its twin."""
 
     arms: int = 4
     horizon: int = 2000

@@ -1,4 +1,4 @@
-"""Claims: what a row says of itself is there, and its guarantee is within what was asked for."""
+"""Claims: what a policy says of itself is there, and its guarantee is within what was asked for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HORIZONS = (100, 10_000, 10**6, 10**12)
 
 
 def check_documented(row: Policy, case: Case) -> None:
-    """Docstrings of the parts, and the citation of a published row."""
+    """Docstrings of the parts, and the citation of a published policy."""
     from ..references import REFERENCES
 
     for part, base in ((row.schedule, Schedule), (row.release, Release), (row.rule, Rule)):

@@ -32,7 +32,7 @@ def check_noisy_first(row: Policy, case: Case) -> None:
     if not row.release.guarantee(row.schedule, case.horizon).is_private:
         return
     if row.release.respond is not None:
-        return  # a random bit may equal the reward: "worth its budget" looks at its law
+        return  # a random bit may equal the reward: "worth its budget" looks at its distribution
     for arm in range(case.arms):
         for reward in (0.3183, 0.7261):
             released = _first_releases(row, case, arm, reward, 200)

@@ -5,7 +5,7 @@
   release does with probability below 1e-9 (the errors are means of 2000, close to normal).
 - `mean_noise`, where a formula gives it, is the noise that the kernel adds, by algebra.
 - `evidence` says which rewards stand behind a mean: as many as `view.size` counts.
-- `is_live` says whether the row can be put to work with secure noise.
+- `is_live` says whether the policy can be put to work with secure noise.
 """
 
 from __future__ import annotations

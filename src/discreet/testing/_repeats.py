@@ -56,7 +56,8 @@ def _result(row: Policy, case: Case, runs: int, threads: int) -> Result:
 
 
 def check_saved_state(row: Policy, case: Case) -> None:
-    """A rehearsal, saved as JSON after a third of the rounds and in mid-batch, goes on the same."""
+    """A rehearsal, saved as JSON after a third of the rounds and in mid-batch, continues the
+    same."""
     from ..live._rehearsal import Rehearsal
 
     rounds = min(case.horizon, 600)

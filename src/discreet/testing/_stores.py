@@ -184,7 +184,7 @@ def check_streams(make: Make, reopen: Reopen | None = None) -> None:
 
 
 def check_begin(make: Make, reopen: Reopen | None = None) -> None:
-    """What the rule made of a release is added to the state."""
+    """What the rule built from a release is added to the state."""
     store = fresh(make)
     release(store, "1", {**STATE, "protocol": {"t": 2, "begun": False, "ledger": {}}}, "2")
     with call(store):
@@ -373,7 +373,7 @@ def check_shared(make: Make, again: Reopen) -> None:
 
 
 def check_news(make: Make, again: Reopen) -> None:
-    """`ready` says once that somebody else went on, and what they stored is there."""
+    """`ready` says once that someone else continued, and what they stored is there."""
     one = fresh(make)
     other = again(one)
     assert not news(other), "nothing has happened since it was opened"
@@ -498,7 +498,7 @@ def check_shared_trials(make: Make, again: Reopen) -> None:
 def check_workers(make: Make, worker: Worker) -> None:
     """Raise AssertionError where users that release and users that do not (`releases_here`) are in
     each other's way: two of each by turns, on every kind of plan. A store that keeps this keeps
-    trials of a service, where workers assign and record, and a process of its own releases."""
+    trials of a service, where workers assign and record, and its own process releases."""
     from ..live import Trial
 
     for kind in KINDS:
@@ -510,7 +510,7 @@ def check_workers(make: Make, worker: Worker) -> None:
         arms: dict[int, Any] = {}
         for unit in range(24):
             now[0] += 1.0
-            curators[unit % 2].settle()  # so that nobody has to wait
+            curators[unit % 2].settle()  # so that no one has to wait
             one, other = workers[unit % 2], workers[1 - unit % 2]
             features = features_of(kind, unit)
             try:
@@ -521,7 +521,7 @@ def check_workers(make: Make, worker: Worker) -> None:
             assert curators[unit % 2].assign(unit, features) == arms[unit]
             if unit % 3:
                 other.record(unit, 0.5)
-                one.record(unit, 0.0)  # dropped, and nobody is told
+                one.record(unit, 0.0)  # dropped, and no one is told
         now[0] += 9.0
         for trial in workers:
             assert not trial.settle(), "a worker has released"

@@ -37,9 +37,9 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
 def check_policy(
     row: Policy, *, arms: int = 4, horizon: int = 2000, twin: Policy | None = None
 ) -> None:
-    """Run the whole contract on a row; raises `AssertionError` at the first broken clause.
+    """Run the whole contract on a policy; raises `AssertionError` at the first broken clause.
 
-    `twin` is the row that `row` must equal when its budget is huge: the same schedule with the
+    `twin` is the policy that `row` must equal when its budget is huge: the same schedule with the
     release `Exact()`, and the rule without privacy. A forgetting release has no such twin.
     """
     if not isinstance(row, Policy):

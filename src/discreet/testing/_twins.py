@@ -1,4 +1,5 @@
-"""Twins: at a huge budget a row makes the choices of the row without privacy that it comes from."""
+"""Twins: at a huge budget a policy makes the choices of the policy without privacy that it comes
+from."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ HUGE = 1e12
 
 
 def check_twin(row: Policy, case: Case) -> None:
-    """Fixed rewards: at a huge budget the row and its twin choose the same arms."""
+    """Fixed rewards: at a huge budget the policy and its twin choose the same arms."""
     if case.twin is None:
         return
     rich = at_huge_budget(row)
@@ -32,10 +33,10 @@ def check_twin(row: Policy, case: Case) -> None:
 
 
 def at_huge_budget(row: Policy) -> Policy:
-    """The same row with noise that is too small to matter."""
+    """The same policy with noise that is too small to matter."""
     changed: dict[str, Any] = {}
     for name in ("release", "rule"):
-        part: Any = getattr(row, name)  # a dataclass of its own
+        part: Any = getattr(row, name)  # its own dataclass
         fields = {field.name for field in dataclasses.fields(part)} if _is_data(part) else set()
         if "epsilon" in fields:
             changed[name] = dataclasses.replace(part, epsilon=HUGE)

@@ -1,4 +1,4 @@
-"""Rows that a release would refuse, for anyone who must show that refusing them is right."""
+"""Policies that a release would refuse, for anyone who must show that refusing them is right."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..policies.releases import Release
 
 
 def unchecked_policy(name: str, schedule: Schedule, release: Release, rule: Rule) -> Policy:
-    """A row whose parts were not asked whether they go together. Never for anyone's data."""
+    """A policy whose parts were not asked whether they go together. Never for anyone's data."""
     row: Policy = object.__new__(Policy)
     parts = {
         "name": name, "schedule": schedule, "release": release, "rule": rule, "reference": "",

@@ -1,4 +1,4 @@
-"""Verified: what a row's kernels spend, computed on symbols, is at most what it claims.
+"""Verified: what a policy's kernels spend, computed on symbols, is at most what it claims.
 
 Simulated noise, and the whole-numbered noise of live trials where the release has it.
 """
@@ -20,7 +20,7 @@ MOST_ARMS = 4
 
 
 def check_verified(row: Policy | LinearPolicy, case: Case) -> None:
-    """Every row that can verify itself: finite-armed, identifying and linear ones."""
+    """Every policy that can verify itself: finite-armed, identifying and linear ones."""
     arms, horizon = min(case.arms, MOST_ARMS), min(case.horizon, MOST_ROUNDS)
     for live in (False, True):
         try:

@@ -1,4 +1,4 @@
-"""One run of a row by hand: decision by decision, every round recorded."""
+"""One run of a policy by hand: decision by decision, every round recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Walk:
-    """One run of a row, decision by decision, interpreted or compiled; every round is recorded.
+    """One run of a policy, decision by decision, interpreted or compiled; every round is recorded.
 
     Run `number` of a simulation with `seed` is the walk with the same two numbers.
     """

@@ -1,7 +1,7 @@
 """Scores of a canary against the steps of a training run; high for members.
 
-A step shows o = g_batch. With w = Ĉ⁻¹(g* - μ̂), n := B and Δ = w'(g* - μ̂)/B, the covariance score is
-    s = w'(o - μ̂) - Δ/2,        mean -Δ/2 without the canary and +Δ/2 with it,
+A step shows o = g_batch. With w = Ĉ⁻¹(g* - μ̂), n := B and Δ = w'(g* - μ̂)/B, the covariance score
+    is s = w'(o - μ̂) - Δ/2,        mean -Δ/2 without the canary and +Δ/2 with it,
 the likelihood ratio of the empirical mean (thesis, Algorithm 13). The scalar product is g*'o.
 Three corrections to the printed attack:
 1. g_batch = (θ_t - θ_{t+1})/η: the print has the opposite sign.
@@ -74,7 +74,8 @@ class Steps:
         return centred / spread, self.shift / spread
 
     def empirical(self) -> Array:
-        """ℓ_t = log f(z_t - κ_t) - log f(z_t), f the law of the run's own standardised scores.
+        """ℓ_t = log f(z_t - κ_t) - log f(z_t), f the distribution of the run's own standardised
+        scores.
 
         All steps of an epoch but one are without the canary, so their scores show f, tails and
         all, where `recalibrated` takes it to be normal: one step far out then outweighs all others.
@@ -98,8 +99,9 @@ class Steps:
 
         "sum" is the thesis' (of the scores as they are); "centred sum" that of s_t - E_0 s_t;
         "log-mean-exp" the likelihood ratio of an epoch for normal scores, "empirical" that for the
-        law of the run's own; "max" nearly as good; "poisson" that of Poisson batches of rate
-        `sampling`. "frozen" before any of them keeps the first direction; "frozen sum" is centred.
+        distribution of the run's own; "max" nearly as good; "poisson" that of Poisson batches of
+        rate `sampling`. "frozen" before any of them keeps the first direction; "frozen sum" is
+        centred.
         """
         if how.startswith("frozen "):
             if self.frozen is None:
@@ -176,7 +178,8 @@ def scalar_steps(canary: Array, updates: Array) -> Array:
 
 
 def glir_steps(references: References, canary: Array, updates: Array, batch: int) -> Array:
-    """GLiR (Leemann et al. 2023): -log F(S), F the law of S for a non-member; high for members.
+    """GLiR (Leemann et al. 2023): -log F(S), F the distribution of S for a non-member; high for
+    members.
 
     S = B |g_batch - g*|²_{Ĉ⁻¹} is noncentral χ² with d degrees and noncentrality B |μ̂ - g*|²_{Ĉ⁻¹}
     without the canary. S falls as the Gaussian likelihood ratio rises, affinely: the same test for
@@ -191,9 +194,9 @@ def glir_steps(references: References, canary: Array, updates: Array, batch: int
 def log_noncentral_chi2(x: Array, degrees: int, centre: Array) -> Array:
     """log P(χ'²_d(λ) <= x), also where the probability underflows.
 
-    The exact law down to e^-200; beyond, Lugannani & Rice's (1980) saddle point with its term of
-    second order, whose error in the log is below 1e-6 from 50 degrees on. With t = 1 - 2s the
-    cumulants are K = λs/t - (d/2) log t, and K'(s) = x is a quadratic in t.
+    The exact distribution down to e^-200; beyond, Lugannani & Rice's (1980) saddle point with its
+    term of second order, whose error in the log is below 1e-6 from 50 degrees on. With t = 1 - 2s
+    the cumulants are K = λs/t - (d/2) log t, and K'(s) = x is a quadratic in t.
     """
     from scipy.special import chndtr, log_ndtr
 

@@ -6,7 +6,7 @@ runs. A bound above the claim refutes it at the stated confidence; a bound below
 - curve: the same game against the whole curve of the claim, not one (ε, δ) of it. Which multipliers
   do the counts rule out? The least private of them, as an ε(δ). For full batches the curve is
   Gaussian, μ >= Φ⁻¹(1-ᾱ) - Φ⁻¹(β̄) (Nasr et al. 2023); for Poisson ones it is the accountant's.
-- one run: many orthogonal canaries, each sent with a fair coin of its own (Steinke et al. 2023;
+- one run: many orthogonal canaries, each sent with its own fair coin (Steinke et al. 2023;
   Mahloujifar et al. 2024 for the Gaussian curve).
 - last iterate: only the last parameters are seen; beside it the heuristic for linear losses.
 """

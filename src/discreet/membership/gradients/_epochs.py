@@ -5,7 +5,7 @@ if it is a member, shuffles, and trains for one epoch; the attacker sees every s
 points that means are estimated on again, and the pool are disjoint.
 
 Non-members' runs are shared by all targets, so the AUCs of different targets are dependent; each
-has the law of a game of its own.
+has the distribution of its own game.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Epoch:
         return self.size // self.batch
 
     def run(self, rng: Generator, target: tuple[Array, int] | None = None) -> Trace:
-        """Train on a data set of its own, with the target in it if one is given."""
+        """Train on its own data set, with the target in it if one is given."""
         drawn = rng.choice(len(self.x), self.size, replace=False)
         own = (None, None) if target is None else target
         x, y = _Drawn(self.x, drawn, own[0]), _Drawn(self.y, drawn, own[1])
@@ -256,7 +256,7 @@ def play_epochs(
     }
 
     def one(rng: Generator) -> Pairs:
-        """Every target in a run of its own, and one run without any."""
+        """Every target in its own run, and one run without any."""
         without, *others = rng.spawn(1 + len(targets))
         trace = game.run(without)
         scores: Pairs = {}

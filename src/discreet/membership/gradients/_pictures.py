@@ -62,7 +62,8 @@ def roc_picture(
     leakage: Mapping[str, float],
     predicted: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Trade-off curves of every target, side by side; `predicted` as in `draw_roc`, by target."""
+    """Trade-off curves of every target, next to each other; `predicted` as in `draw_roc`, by
+    target."""
     from ..._figures import Picture as Figure
 
     targets = list(dict.fromkeys(target for target, _ in found))

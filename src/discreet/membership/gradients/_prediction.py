@@ -40,7 +40,8 @@ POINTS = 4_000
 
 @dataclass(frozen=True)
 class Prediction:
-    """The law of a centred sum: by how much a member moves it, and how far it varies anyway."""
+    """The distribution of a centred sum: by how much a member moves it, and how far it varies
+    anyway."""
 
     shift: float
     deviation: float

@@ -1,4 +1,4 @@
-"""The numbers that budgets are made of: ε, δ, ρ, α, μ, uses k and records m, checked and shown.
+"""The numbers that budgets are built from: ε, δ, ρ, α, μ, uses k and records m, checked and shown.
 
 >>> parameter("epsilon", 1)
 1.0

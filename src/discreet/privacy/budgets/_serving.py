@@ -1,4 +1,4 @@
-"""The pure budget with which a row keeps a budget of another kind, exactly.
+"""The pure budget with which a policy keeps a budget of another kind, exactly.
 
 - μ-Gaussian DP: ε = log(Φ(μ/2)/Φ(-μ/2)), see `formulas.gaussian_pure`.
 - (ε, δ): ε'-DP implies it if and only if δ >= (e^ε' - e^ε)/(1 + e^ε'), which is the δ of randomised

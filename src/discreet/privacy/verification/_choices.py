@@ -30,17 +30,17 @@ class Choices:
         return int(self.random() * number)
 
     def normal(self, mean: float, sd: float) -> float:
-        """A quantile of the law."""
+        """A quantile of the distribution."""
         return mean + sd * _NORMAL.inv_cdf(self.random())
 
     def standard_normal(self) -> float:
-        """A quantile of the law."""
+        """A quantile of the distribution."""
         return _NORMAL.inv_cdf(self.random())
 
     def standard_exponential(self) -> float:
-        """A quantile of the law."""
+        """A quantile of the distribution."""
         return -log1p(-self.random())
 
     def beta(self, a: float, b: float) -> float:
-        """Near the mean of the law, which is enough to choose by."""
+        """Near the mean of the distribution, which is enough to choose by."""
         return (a + self.random()) / (a + b + 1.0)

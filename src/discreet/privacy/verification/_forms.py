@@ -311,8 +311,8 @@ class Tape:
         return any(self.symbols[j].law in (LAPLACE, GAUSSIAN, TRUNCATED) for j in inside)
 
     def reveal(self, form: Form) -> float:
-        """A noisy number that a kernel branches on: published as it is, before anything is made of
-        it."""
+        """A noisy number that a kernel branches on: published as it is, before anything is built
+        from it."""
         self.revealed = True
         self.read_values = True  # another value, another branch
         return self.publish(form, 0)

@@ -44,7 +44,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class Verification:
-    """A claim beside what the row's own kernels spend, computed on symbols.
+    """A claim beside what the policy's own kernels spend, computed on symbols.
 
     `holds` is True only where every public path was covered up to the horizon. It is None where
     nothing could be computed (`reason` then says why), and where walks ended sooner: `holds_for`

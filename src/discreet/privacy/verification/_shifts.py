@@ -19,14 +19,14 @@ whole run costs the largest of the paths' losses.
 
 **Gaussian.** Y is normal, its mean moves by a_i, and ρ = a_i'(B Σ B')^-1 a_i / 2 =
 min { Σ s_j²/(2σ_j²) : B s = a_i }, least squares. Number after number, given the earlier ones, a
-normal law moves by some d_t at variance v_t, and Σ d_t²/(2 v_t) is that ρ by the chain rule. d_t
-and v_t follow from earlier numbers, so a sum that never exceeds ρ is ρ-zCDP and sqrt(2ρ)-Gaussian
-DP, however the paths are chosen (Feldman & Zrnic 2021, theorem 3.1; Koskela, Tobaben & Honkela
-2023).
+normal distribution moves by some d_t at variance v_t, and Σ d_t²/(2 v_t) is that ρ by the chain
+rule. d_t and v_t follow from earlier numbers, so a sum that never exceeds ρ is ρ-zCDP and
+sqrt(2ρ)-Gaussian DP, however the paths are chosen (Feldman & Zrnic 2021, theorem 3.1; Koskela,
+Tobaben & Honkela 2023).
 
-**Anything else** (several laws, Laplace noise counted as zCDP, whole-numbered noise): if every
-number brings one noise of its own, B is triangular and s is unique; it is found number by number
-from what was published before, and each fresh noise is one mechanism of sensitivity |s_j|:
+**Anything else** (several distributions, Laplace noise counted as zCDP, whole-numbered noise): if
+every number brings one noise of its own, B is triangular and s is unique; it is found number by
+number from what was published before, and each fresh noise is one mechanism of sensitivity |s_j|:
 adaptive composition. Where numbers bring several, the cheapest of them is moved at once: an upper
 bound, and said to be one.
 
@@ -54,7 +54,7 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class Loss:
-    """What one reward costs, by the law of the noise that hides it."""
+    """What one reward costs, by the distribution of the noise that hides it."""
 
     laplace: float = 0.0
     """Σ |s|/b"""

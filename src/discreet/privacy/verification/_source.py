@@ -105,7 +105,7 @@ def symbolic_secure_response(reward: object, epsilon: float, tape: Tape) -> Form
     """The same for the secure kernel, by OpenDP's own map."""
     from .. import _secure as secure
 
-    # the bit that is kept or flipped is drawn from the reward beforehand, which costs nothing
+    # the bit that is kept or flipped is drawn from the reward in advance, which costs nothing
     proved = float(secure._response(float(epsilon)).map(1))
     return _responded(reward, tape, SECURE.resolution, proved)
 

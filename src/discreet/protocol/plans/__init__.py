@@ -9,7 +9,7 @@ The fourth column of the table. A policy names its own (`Policy.plan`):
 - *top two*: leader and challenger share the windows;
 - *epochs*: an index whose comparisons stay within epochs;
 - *tested epochs*: two arms in epochs of fixed sizes, for a trial that ends with a test;
-- *contexts*: blocks of any arm, for participants with features: on a state of its own.
+- *contexts*: blocks of any arm, for participants with features: on its own state.
 """
 
 from __future__ import annotations

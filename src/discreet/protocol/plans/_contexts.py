@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TAKEN, MEMBERS, WAITS, OVER, RELEASED, USED = range(6)
 """Entries of `ContextHead.at`: places that are taken; members of the block that is open or waits;
-whether it waits; whether nobody gets a place any more; blocks that were released; their members."""
+whether it waits; whether no one gets a place any more; blocks that were released; their members."""
 
 choose: Callable[[object, Any, Floats, int, int, Generator], int] = open_slot("choose")
 follow: Callable[[object, Any, Floats, int, int], bool] = open_slot("follow")

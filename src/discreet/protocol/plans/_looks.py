@@ -118,8 +118,8 @@ def racing(head: Head) -> int:
 
 def of_look(design: Design, head: Head, arm: int) -> int:
     """Places of an arm's next block: to a mark that is fixed in advance; of a last arm, which is
-    played for ever, in blocks that double, so that outcomes do not pile up; else open until a look
-    says how long it is."""
+    played indefinitely, in blocks that double, so that outcomes do not pile up; else open until a
+    look says how long it is."""
     if len(design.plan.marks) > 0:
         return next_mark(design, head, arm)
     return max(1, head.places[arm]) if racing(head) == 1 else LONGEST

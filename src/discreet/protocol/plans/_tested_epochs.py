@@ -4,7 +4,7 @@ test (`discreet.confirm.epochs`).
 A window is a whole epoch: its order is random, and the places of one arm in it are one block. The
 two blocks of an epoch are released at one public moment, when the last of both is due; then the
 rule is asked for its verdict. How an epoch is split is the rule's word on the epochs that its
-design lets it see (`split`). Until these are released nobody gets a place: who comes then is not
+design lets it see (`split`). Until these are released no one gets a place: who comes then is not
 in the trial.
 """
 
@@ -46,7 +46,7 @@ def both_due(design: Design, head: Head, arm: int) -> float:
         if head.block[other] <= number:
             if head.at[OVER] == 0:
                 return NEVER  # still open
-            continue  # the epoch was cut short, and nobody was in that cell
+            continue  # the epoch was cut short, and no one was in that cell
         if head.released[other] <= number:
             slot = other * design.depth + number % design.depth
             latest = max(latest, head.due[slot])

@@ -1,6 +1,6 @@
 """Top two, concurrently: leader and challenger share the windows, and all blocks wait together.
 
-Leader L and challenger C are made of what is released. Of the places of a window L gets the next
+Leader L and challenger C are built from what is released. Of the places of a window L gets the next
 one if (1 - β) N_L <= β N_C, else C, N all their places, those that wait included (β = 1/2 for
 policies that have none); before every arm has a release, all get the same. After every release the
 policy is asked for its verdict.
@@ -20,10 +20,10 @@ noise for two.
 
 **Blocks that are cut off.** Where any size counts, so does what the horizon or an answer cuts off:
 both are functions of counts and releases. The last block of an arm that is dropped by hand, or of a
-trial that is ended so, is released but is no evidence: whoever cut it may have seen its outcomes,
-and a size that follows from them would choose the tilt. Where sizes are the schedule's, a block
-that was cut off ends the verdicts, at the end of the trial, and for the same reason no arm is
-dropped by hand there.
+trial that is ended so, is released but is no evidence: anyone who cut it may have seen its
+outcomes, and a size that follows from them would choose the tilt. Where sizes are the schedule's,
+a block that was cut off ends the verdicts, at the end of the trial, and for the same reason no arm
+is dropped by hand there.
 """
 
 from __future__ import annotations

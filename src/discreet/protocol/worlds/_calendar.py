@@ -2,7 +2,7 @@
 
 No one reads an outcome before its block is due, so it is drawn when its participant comes: one by
 one, for any reward distribution, drift and missing answers. Where every arm's rewards have one
-distribution throughout, a block's sum is one draw instead (`BLOCKS`): the same law.
+distribution throughout, a block's sum is one draw instead (`BLOCKS`): the same distribution.
 
 Where nothing is private, an outcome is known on its own day, and never if it is missing
 (`ANSWERS`): every participant is a block, due when the answer comes, out of order.

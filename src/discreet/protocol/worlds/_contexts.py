@@ -42,7 +42,7 @@ pay: Callable[[object, float, Generator], float] = open_slot("pay")
 product: Callable[[Floats, int, Any, int], float] = open_slot("product")
 """<θ, a> for the action that begins at a place."""
 arrives: Callable[[World, ContextHead, Generator], bool] = open_slot("arrives")
-"""Whether somebody comes before the next release."""
+"""Whether someone comes before the next release."""
 comes: Callable[[World], float] = open_slot("comes")
 """The moment of that arrival."""
 replies: Callable[..., float] = open_slot("replies")
@@ -50,7 +50,8 @@ replies: Callable[..., float] = open_slot("replies")
 
 
 class ContextTruth(NamedTuple):
-    """What is true of participants: where features come from, and how rewards are made of them."""
+    """What is true of participants: where features come from, and how rewards are built from
+    them."""
 
     contexts: Any
     rewards: Any

@@ -1,4 +1,4 @@
-"""Strides: as many steps as the allocation changes its mind, and the same law.
+"""Strides: as many steps as the allocation changes its mind, and the same distribution.
 
 Between a release and the next nothing moves but the score of the arm that is chosen, so it stays
 for a number of participants (`plans.index.stay_smallest`). k ~ Poisson(λ (due - t)) arrive before

@@ -101,7 +101,7 @@ def check_calendar(policy: OwnPolicy, calendar: Calendar) -> None:
 
 
 class OwnTrialPlayer(OwnPlayer):
-    """Plays one trial after the other, each with an object of its own."""
+    """Plays one trial after the other, each with its own object."""
 
     work: OwnTrialWork
 

@@ -268,7 +268,7 @@ class TrialPlayer(Player):
         return False
 
     def _grow(self, track: Track) -> Track:
-        """Room for more blocks in flight; the trial goes on where it was."""
+        """Room for more blocks in flight; the trial continues where it was."""
         owed, before = self.world.owed, self.started.design.depth
         more = grown(self.started, 2 * before)
         if owed[0] >= 0:
@@ -297,7 +297,7 @@ class TrialPlayer(Player):
         end = track.when[0] if head.at[ANSWER] >= 0 else max(track.when[1], self.world.now[0])
         work.days[number] = end
         reached, points = int(track.at[0]), len(work.grid)
-        if reached < points:  # it stopped before: nobody was assigned any more
+        if reached < points:  # it stopped before: no one was assigned any more
             work.regret[number, reached:] = track.lost[0]
             work.pulls[number, reached:] = head.places
         places = int(head.places.sum())

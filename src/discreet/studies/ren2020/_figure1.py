@@ -1,9 +1,9 @@
 """Figure 1 (a)-(f): LDP-UCB-L and LDP-UCB-B on 20 bounded arms, against UCB1 and against ε.
 
 (a) ε = 2, (b) ε = 0.2, (c) and (d) several ε for each policy: Bernoulli arms; (e) and (f) the same
-for arms of different laws. Published: 50 trials, regret ratios to UCB1 of 1.6 (B) and 8.5 (L) in
-(a). The horizon is not printed; T = 1e7 was chosen because it meets both within 10 %, and those
-two verdicts are marked as fitted. Ren et al. (2020), section 4.
+for arms of different distributions. Published: 50 trials, regret ratios to UCB1 of 1.6 (B) and 8.5
+(L) in (a). The horizon is not printed; T = 1e7 was chosen because it meets both within 10 %, and
+those two verdicts are marked as fitted. Ren et al. (2020), section 4.
 """
 
 from __future__ import annotations

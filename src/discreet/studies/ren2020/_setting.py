@@ -1,9 +1,10 @@
 """The bandits and the policies of Ren et al. (2020): 20 arms, three kinds of rewards.
 
-Means .9, 5 × .8, 5 × .7, 5 × .6, 4 × .5. Bounded rewards are Bernoulli, or of different laws:
-Beta(4, 1) for .8, {.4, 1} at random for .7, uniform on [0, 1] for .5, Bernoulli for .9 and .6.
-Unbounded ones are N(mean, 1), and then the baseline UCB1 also sees them through the sigmoid, while
-regret is counted in the means themselves. Neither the horizon nor the ε of most curves is printed.
+Means .9, 5 × .8, 5 × .7, 5 × .6, 4 × .5. Bounded rewards are Bernoulli, or of different
+distributions: Beta(4, 1) for .8, {.4, 1} at random for .7, uniform on [0, 1] for .5, Bernoulli for
+.9 and .6. Unbounded ones are N(mean, 1), and then the baseline UCB1 also sees them through the
+sigmoid, while regret is counted in the means themselves. Neither the horizon nor the ε of most
+curves is printed.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def bernoulli_arms() -> Environment:
 
 
 def mixed_arms() -> Environment:
-    """Four laws on [0, 1] with the same means."""
+    """Four distributions on [0, 1] with the same means."""
     from ...arms import Bernoulli, Beta, Mixed, TwoPoint, Uniform
 
     return Mixed(

@@ -1,10 +1,10 @@
 """Figure 6.2: the likelihood-ratio attack on an empirical mean, theory and experiment.
 
-Six panels: the laws of the score for the easiest and the hardest target, and trade-off curves by
-theory and experiment, by leakage score, by noise γ² and by sub-sampling ratio ρ. Panel (f) is drawn
-with the printed curve of Theorem 6.6 and with the corrected one: a target enters a sub-sample with
-all of its columns or with none, so that the law with the target is a mixture of vectors.
-Azize (2024), section 6.6: n = 1000, d = 5000, Bernoulli columns.
+Six panels: the distributions of the score for the easiest and the hardest target, and trade-off
+curves by theory and experiment, by leakage score, by noise γ² and by sub-sampling ratio ρ. Panel
+(f) is drawn with the printed curve of Theorem 6.6 and with the corrected one: a target enters a
+sub-sample with all of its columns or with none, so that the distribution with the target is a
+mixture of vectors. Azize (2024), section 6.6: n = 1000, d = 5000, Bernoulli columns.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ EASY, MEDIUM, HARD = "easiest", "medium", "hardest"
 CLOSE = 0.03
 """Powers within this of theory at every level compared count as tight."""
 CLOSE_LAW = 0.1
-"""Means and variances of the score within this share of the printed law, or 4 standard errors."""
+"""Means and variances of the score within this share of the printed distribution, or 4 standard
+errors."""
 WHERE = "thesis, section 6.6, figure 6.2"
 
 

@@ -5,7 +5,7 @@ sends the canary's gradient with probability ½ and nothing otherwise, and the s
 the sum over B, the number of clients it expects. With N others the canary moves the sum by g*, not
 by g* - μ, so the score of a round is, on the scale of the sum,
     s = w'(S - Nμ) - ½w'g*,   w = (N Ĉ + γ²c²I)⁻¹g*,   m = w'g*.
-Every round has a coin of its own: each is a game.
+Every round has its own coin: each is a game.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Panels of membership games: what figures 2.1, 6.2 and table 6.1 share.
 
 A panel's tidy table has a row a round: policy (the curve's label), member (1 or 0), run (the round)
-and score. The data are Bernoulli columns with p even on [.1, .9]; the text leaves their law open
-but for p in [0, 1], and for p uniform on [0, 1] the easiest target's score has no finite mean.
+and score. The data are Bernoulli columns with p even on [.1, .9]; the text leaves their
+distribution open but for p in [0, 1], and for p uniform on [0, 1] the easiest target's score has
+no finite mean.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def games_of(panel: Panel) -> dict[str, Played]:
 
 
 def columns(size: Size) -> tuple[Bernoulli, int]:
-    """The law of the data, and n: d = 5n."""
+    """The distribution of the data, and n: d = 5n."""
     import numpy as np
 
     from ...membership import Bernoulli

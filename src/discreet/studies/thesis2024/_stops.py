@@ -31,7 +31,8 @@ TTUCB = "TTUCB"
 
 @dataclass(frozen=True)
 class Stops:
-    """Identifications of several rows on one law, in the place of a comparison of regrets."""
+    """Identifications of several rows on one distribution, in the place of a comparison of
+    regrets."""
 
     results: tuple[Result, ...]
 

@@ -1,10 +1,11 @@
 """Table 6.1: the leakage score of a target in four settings, row by row.
 
 Each printed score is held against the score that a game shows: κ², the squared distance of the two
-laws of a linear score in standard deviations, which is the leakage score of the best attacker. A
-sub-sampled mean has no such score (its law with the target is a mixture), so its advantage is
-compared. The last row's printed score is m_scal; what the mistaken attacker reaches is governed by
-m_scal²/m_targ = m* cos²θ. Azize (2024), table 6.1, theorems 6.3, 6.5, 6.6 and 6.7.
+distributions of a linear score in standard deviations, which is the leakage score of the best
+attacker. A sub-sampled mean has no such score (its distribution with the target is a mixture), so
+its advantage is compared. The last row's printed score is m_scal; what the mistaken attacker
+reaches is governed by m_scal²/m_targ = m* cos²θ. Azize (2024), table 6.1, theorems 6.3, 6.5, 6.6
+and 6.7.
 """
 
 from __future__ import annotations

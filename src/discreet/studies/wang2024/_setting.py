@@ -44,7 +44,7 @@ DAMAGED = (
 
 
 def bandit(instance: str) -> Bernoulli:
-    """The law of an instance."""
+    """The distribution of an instance."""
     from ...arms import Bernoulli
 
     return Bernoulli(INSTANCES[instance])

@@ -38,7 +38,7 @@ def folder_of(
     holds: Callable[[Path], bool],
 ) -> Path:
     """Where a set is: at `path`, in DISCREET_DATA/name, DISCREET_DATA, or one of the `usual` places
-    that hold it. `NoData` if nobody named a place; a place that was named and lacks it is wrong."""
+    that hold it. `NoData` if no one named a place; a place that was named and lacks it is wrong."""
     if path is not None:
         given = Path(path)
         if not given.exists():
