@@ -60,6 +60,7 @@ RESULTS = {"audit/_counts.py": {"audited"}, "audit/_result.py": {"of"}}
 KERNELS = {
     "audit/_contexts.py": {"play_stream"},
     "audit/_identification.py": {"identify_often"},
+    "audit/_streams.py": {"play_all"},
     "audit/_transcripts.py": {"play"},
     "identify/_filling.py": {"fill_whole", "fill_mixed", "fill_ahead", "fill_between", "stride"},
     "identify/_loop.py": {"run"},

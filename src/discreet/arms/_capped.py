@@ -34,7 +34,23 @@ if TYPE_CHECKING:
 
 
 def pareto(means: Sequence[float], shape: float) -> Sampler:
-    """Pareto arms with these means: P(X > x) = (c/x)^shape from c = mean (shape - 1)/shape on."""
+    """Pareto arms with these means: P(X > x) = (c/x)^shape from c = mean (shape - 1)/shape on.
+
+    Args:
+        means: The mean reward of every arm.
+        shape: How fast the tails fall; above 1.
+
+    Returns:
+        The environment.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.arms import pareto
+        >>> pareto([1.0, 0.5], shape=3.0).arms
+        2
+    """
     from scipy import stats
 
     shape = number("shape", shape)
@@ -49,6 +65,22 @@ def clipping_bias(moment: float, order: float, at: float) -> float:
     """(u/B^v) v^v/(1+v)^(1+v): the most that clipping at B lowers a mean, if E|X|^(1+v) <= u.
 
     E (X - B)^+ <= E[X^(1+v)] max over x > B of (x - B)/x^(1+v), which is at x = B(1+v)/v.
+
+    Args:
+        moment: u, the bound of the moment.
+        order: v, the moment's order less 1.
+        at: B, where rewards are clipped.
+
+    Returns:
+        The most that a mean falls.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.arms import clipping_bias
+        >>> round(clipping_bias(1.0, 1.0, 5.0), 3)
+        0.05
     """
     v = positive("order", order, "give v > 0 with E|X|^(1+v) <= u")
     u = positive("moment", moment, "give a bound on E|X|^(1+v)")

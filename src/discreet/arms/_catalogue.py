@@ -90,7 +90,23 @@ def environment(name: str, means: Sequence[float], **options: object) -> Environ
 
 
 def environment_from_dict(settings: object) -> Environment:
-    """The environment whose `to_dict` gave these settings."""
+    """The environment whose `to_dict` gave these settings.
+
+    Args:
+        settings: What `to_dict` gave.
+
+    Returns:
+        The environment.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.arms import environment_from_dict
+        >>> environment_from_dict(discreet.Bernoulli([0.7, 0.5]).to_dict())
+        Bernoulli(means=(0.7, 0.5))
+    """
     fix = "pass what Environment.to_dict returned"
     if not isinstance(settings, Mapping) or "environment" not in settings:
         raise InvalidArgument("settings", "be a mapping with a key 'environment'", settings, fix)

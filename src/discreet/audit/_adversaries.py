@@ -181,7 +181,27 @@ def lists(
     bounds: tuple[float, float] | None = (0.0, 1.0),
     decisions: int = DECISIONS,
 ) -> Tables:
-    """Two lists of observed rewards: the reward of a round is the same for every arm."""
+    """Two lists of observed rewards: the reward of a round is the same for every arm.
+
+    Args:
+        first: Rewards of every round on side 0.
+        second: The same on side 1.
+        arms: Number of arms.
+        forced: Arms to play instead of the policy's; -1 for its own.
+        bounds: The range of rewards.
+        decisions: Decisions of a transcript, at most.
+
+    Returns:
+        The adversary.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.audit import lists
+        >>> print(lists([0, 1, 1], [1, 1, 1], arms=2))
+        lists of 3 rewards that differ in round 1 (0 or 1, all else 1)
+    """
 
     def table(rewards: Sequence[float]) -> RewardTable:
         return RewardTable([[reward] * arms for reward in rewards], bounds)

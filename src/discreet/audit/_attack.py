@@ -85,6 +85,30 @@ def attack(
 
     Seconds count from when every input was played once, so without compilation. Ctrl-C ends it
     early, with what was tested so far: `complete` is then False.
+
+    Args:
+        subjects: Candidate inputs, each a `Subject`.
+        claimed: The budget that the mechanism claims.
+        name: What the audit is called.
+        delta: The δ to bound ε at; default: that of the claim.
+        confidence: Probability with which the bound holds.
+        transcripts: How many transcripts, instead of a time.
+        seconds: How long, without compilation.
+        seed: Random seed, for reproducible results.
+        progress: Show a bar; default: on a terminal.
+
+    Returns:
+        The audit.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.audit import Plain, attack
+        >>> from discreet.privacy import Laplace, Pure
+        >>> noise = Plain.of(Laplace(1.0))
+        >>> attack([noise], Pure(1.0), transcripts=40_000, seed=1, progress=False).verdict
+        'no violation found with 40,000 transcripts'
     """
     guarantee = claimed if isinstance(claimed, Guarantee) else Guarantee(claimed, Definition.TABLE)
     if not guarantee.is_private:

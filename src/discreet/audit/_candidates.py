@@ -104,6 +104,26 @@ def candidates(
     """Neighbouring inputs that a policy must not tell apart.
 
     `arms` and `horizon` fix what is otherwise varied; `contributions` outcomes change together.
+
+    Args:
+        policy: The policy to attack.
+        arms: Number of arms; default: varied.
+        horizon: Rounds; default: varied.
+        contributions: How many outcomes change together.
+        feeding: Whether adversaries that see releases are among them.
+        decisions: Decisions of a transcript, at most.
+
+    Returns:
+        The adversaries.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.audit.candidates(discreet.policy('dp-imed', epsilon=1.0), 2, 8)
+        >>> print(found[0])
+        lists of 8 rewards that differ in round 1 (0 or 1, all else 0)
     """
     few = 2 if arms is None else arms
     maker = Maker(policy, contributions, decisions)

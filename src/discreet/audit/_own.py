@@ -125,6 +125,27 @@ def played(
 
     `make(rng)` builds a fresh one for every transcript. All arms that it plays are seen, and what
     `shows(agent)` returns after every round, if given; so is an exception, wherever it comes.
+
+    Args:
+        make: Makes an agent with `select` and `update` from a generator.
+        first: Rewards of every round on side 0.
+        second: The same on side 1.
+        shows: What an agent publishes after every round; default: its arm alone.
+
+    Returns:
+        A subject for `attack`.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.audit import played
+        >>> class First:
+        ...     def __init__(self, rng): pass
+        ...     def select(self): return 0
+        ...     def update(self, arm, reward): pass
+        >>> print(played(First, [0, 1], [1, 1]).inputs)
+        2 rewards that differ in round 1
     """
     if len(first) != len(second) or list(first) == list(second):
         raise InvalidArgument(
@@ -157,7 +178,28 @@ def agents(
     make: Callable[[Generator], A], horizon: int = 8,
     shows: Callable[[A], Iterable[float]] | None = None,
 ) -> list[Each]:  # fmt: skip
-    """`played` on lists of rewards in [0, 1] that differ early, in the middle or late."""
+    """`played` on lists of rewards in [0, 1] that differ early, in the middle or late.
+
+    Args:
+        make: Makes an agent with `select` and `update` from a generator.
+        horizon: Rounds.
+        shows: What an agent publishes after every round; default: its arm alone.
+
+    Returns:
+        Subjects for `attack`.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.audit import agents
+        >>> class First:
+        ...     def __init__(self, rng): pass
+        ...     def select(self): return 0
+        ...     def update(self, arm, reward): pass
+        >>> len(agents(First, horizon=4))
+        6
+    """
     horizon = count("horizon", horizon, fix="use horizon=8")
     found = []
     for rest in (0.0, 1.0):

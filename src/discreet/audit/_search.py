@@ -55,6 +55,38 @@ def audit(
     and `decisions` fix what the search varies otherwise. Instantaneous claims take `arms` alone of
     these: one choice is all that is seen. `live` attacks live trials of 2 arms and 8 participants,
     or `arms` and `horizon`, by all that they report.
+
+    Args:
+        policy: The policy, linear ones included.
+        inputs: Adversaries to use instead of the search.
+        live: Attack whole live trials of 2 arms and 8 participants, by all that they
+            report.
+        sees: "releases" (all that is public) or "actions".
+        contributions: How many outcomes of one participant change together.
+        arms: Number of arms; default: varied.
+        horizon: Rounds of a transcript; default: varied.
+        decisions: Decisions of a transcript, at most; default: varied.
+        late: Play the policy as a trial does: a block is released that many participants
+            after its last.
+        delta: The δ to bound ε at; default: that of the claim.
+        confidence: Probability with which the bound holds.
+        transcripts: How many transcripts, instead of a time.
+        seconds: How long, without compilation.
+        seed: Random seed, for reproducible results.
+        progress: Show a bar; default: on a terminal.
+
+    Returns:
+        The audit: a lower bound on ε, and what proves it.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> policy = discreet.policy('adap-ucb', epsilon=1.0)
+        >>> found = discreet.audit(policy, transcripts=20_000, seed=1, progress=False)
+        >>> found.is_violation
+        False
     """
     subjects: Sequence[Subject]
     guarantee = _checked(policy, contributions, arms, horizon, decisions, sees)

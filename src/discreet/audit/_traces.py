@@ -66,7 +66,19 @@ def releaser(policy: Policy, source: Source) -> Callable[[float, Generator], flo
 
 
 def grid_traces(policy: Policy, source: Source, rewards: tuple[float, float] = (0.0, 1.0)) -> Plain:
-    """A release of one of two rewards, and its lowest bit, as a subject for `attack`."""
+    """A release of one of two rewards, and its lowest bit, as a subject for `attack`.
+
+    Args:
+        policy: The policy whose release is attacked.
+        source: The noise: `discreet.privacy.SECURE` or `SIMULATED`.
+        rewards: The two rewards to tell apart.
+
+    Returns:
+        A subject for `attack`.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+    """
     release = releaser(policy, source)
 
     def draw(side: int, count: int, rng: Generator) -> Floats:

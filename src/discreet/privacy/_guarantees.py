@@ -316,7 +316,24 @@ class Guarantee:
 
 
 def guarantee_from_dict(data: Mapping[str, object]) -> Guarantee:
-    """The guarantee that to_dict() wrote."""
+    """The guarantee that to_dict() wrote.
+
+    Args:
+        data: What `to_dict` gave.
+
+    Returns:
+        The guarantee.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.privacy import guarantee_from_dict
+        >>> guarantee = discreet.policy('dp-imed', epsilon=1.0).guarantee
+        >>> guarantee_from_dict(guarantee.to_dict()) == guarantee
+        True
+    """
     keys = {"budget", "definition", "unit", "conditions"}
     if not isinstance(data, Mapping) or set(data) - {"keeps"} != keys:
         raise InvalidArgument(

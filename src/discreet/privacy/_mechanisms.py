@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """x + Lap(b) for a number of sensitivity Δ: (Δ/b)-DP."""
+    """x + Lap(b) for a number of sensitivity Δ: (Δ/b)-DP.
+
+    Example:
+        >>> from discreet.privacy import Laplace
+        >>> print(Laplace(1.0).budget)
+        ε = 1
+    """
 
     scale: float
     sensitivity: float = 1.0
@@ -69,7 +75,13 @@ class Laplace:
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """x + N(0, σ²) for a number of sensitivity Δ: (Δ/σ)-Gaussian DP, exactly."""
+    """x + N(0, σ²) for a number of sensitivity Δ: (Δ/σ)-Gaussian DP, exactly.
+
+    Example:
+        >>> from discreet.privacy import Gaussian
+        >>> print(Gaussian(2.0).budget)
+        μ = 0.5
+    """
 
     scale: float
     sensitivity: float = 1.0
@@ -218,7 +230,13 @@ class TruncatedLaplace:
 
 @dataclass(frozen=True, slots=True)
 class RandomisedResponse:
-    """A bit that is 1 with probability (r e^ε + 1 - r)/(1 + e^ε), for r in [0, 1]: ε-DP."""
+    """A bit that is 1 with probability (r e^ε + 1 - r)/(1 + e^ε), for r in [0, 1]: ε-DP.
+
+    Example:
+        >>> from discreet.privacy import RandomisedResponse
+        >>> print(RandomisedResponse(1.0).budget)
+        ε = 1
+    """
 
     epsilon: float
 

@@ -41,6 +41,15 @@ def check_policy(
 
     `twin` is the policy that `row` must equal when its budget is huge: the same schedule with the
     release `Exact()`, and the rule without privacy. A forgetting release has no such twin.
+
+    Args:
+        row: The policy.
+        arms: Number of arms that it is played with.
+        horizon: Number of rounds.
+        twin: The policy without privacy that it must equal at a huge budget.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
     """
     if not isinstance(row, Policy):
         raise AssertionError(f"check_policy takes a Policy, got {row!r}")

@@ -67,7 +67,20 @@ class Arm(NamedTuple):
 
 
 def klinf(arm: float | FiniteLaw, best: float) -> float:
-    """KLinf of a Bernoulli mean or of a law on [0, 1]; 0 if the arm is no worse."""
+    """KLinf of a Bernoulli mean or of a law on [0, 1]; 0 if the arm is no worse.
+
+    Args:
+        arm: A Bernoulli mean, or a distribution on [0, 1].
+        best: The mean of the best arm.
+
+    Returns:
+        The divergence KLinf.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.klinf(0.5, 0.75), 3)
+        0.144
+    """
     if not isinstance(arm, FiniteLaw):
         mean, best = means_of([arm, best])
         return kl(mean, best) if mean < best else 0.0
@@ -97,7 +110,20 @@ def _dual(arm: FiniteLaw, best: float) -> float:
 
 
 def tvinf(arm: float | FiniteLaw, best: float) -> float:
-    """TVinf of a Bernoulli mean or of a law on [0, 1]; 0 if the arm is no worse."""
+    """TVinf of a Bernoulli mean or of a law on [0, 1]; 0 if the arm is no worse.
+
+    Args:
+        arm: A Bernoulli mean, or a distribution on [0, 1].
+        best: The mean of the best arm.
+
+    Returns:
+        The distance TVinf.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.tvinf(0.5, 0.75), 3)
+        0.25
+    """
     if not isinstance(arm, FiniteLaw):
         mean, best = means_of([arm, best])
         return max(0.0, best - mean)
@@ -113,17 +139,66 @@ def tvinf(arm: float | FiniteLaw, best: float) -> float:
 
 
 def gaussian_klinf(gap: float, sd: float = 1.0) -> float:
-    """Δ²/(2 sd²)."""
+    """Δ²/(2 sd²).
+
+    Args:
+        gap: The gap Δ of the arm.
+        sd: The standard deviation of rewards.
+
+    Returns:
+        The divergence.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.gaussian_klinf(0.25), 3)
+        0.031
+    """
     return 0.5 * (gap / positive("sd", sd)) ** 2
 
 
 def gaussian_tvinf(gap: float, sd: float = 1.0) -> float:
-    """2Φ(Δ/(2 sd)) - 1 = erf(Δ/(2 sqrt2 sd))."""
+    """2Φ(Δ/(2 sd)) - 1 = erf(Δ/(2 sqrt2 sd)).
+
+    Args:
+        gap: The gap Δ of the arm.
+        sd: The standard deviation of rewards.
+
+    Returns:
+        The distance.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.gaussian_tvinf(0.25), 3)
+        0.099
+    """
     return math.erf(gap / (2.0 * math.sqrt(2.0) * positive("sd", sd)))
 
 
 def d_epsilon(mean: float, best: float, epsilon: float) -> float:
-    """d_ε(μ, μ*), Bernoulli; kl(μ, μ*) where ε is infinite."""
+    """d_ε(μ, μ*), Bernoulli; kl(μ, μ*) where ε is infinite.
+
+    Args:
+        mean: The mean of the arm.
+        best: The mean of the best arm.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The divergence d_ε.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.d_epsilon(0.5, 0.75, 1.0), 3)
+        0.143
+    """
     mean, best = means_of([mean, best])
     epsilon = positive("epsilon", epsilon, infinite=True)
     if math.isinf(epsilon):

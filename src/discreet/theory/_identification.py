@@ -88,7 +88,26 @@ def characteristic_time(
     family: str = "bernoulli",
     sd: float = 1.0,
 ) -> Allocation:
-    """T*(ε) with its allocation; ε = inf gives T*_KL; `beta` fixes the share of the best arm."""
+    """T*(ε) with its allocation; ε = inf gives T*_KL; `beta` fixes the share of the best arm.
+
+    Args:
+        means: The mean reward of every arm.
+        epsilon: The privacy budget ε.
+        beta: The share of the best arm; default: the best share.
+        family: "bernoulli" or "gaussian" rewards.
+        sd: The standard deviation of rewards.
+
+    Returns:
+        The characteristic time, and the shares that attain it.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.characteristic_time([0.75, 0.5]).samples, 3)
+        29.551
+    """
     best, pairs = _pairs(means, family, sd)
     return _allocated(best, pairs, positive("epsilon", epsilon, infinite=True), beta)
 
@@ -158,7 +177,24 @@ class _PrivatePair(NamedTuple):
 def private_characteristic_time(
     means: Sequence[float], epsilon: float = math.inf, *, beta: float | None = None
 ) -> Allocation:
-    """T*_d(ε) with its allocation: samples per log(1/(2.4δ)) of every δ-correct ε-DP procedure."""
+    """T*_d(ε) with its allocation: samples per log(1/(2.4δ)) of every δ-correct ε-DP procedure.
+
+    Args:
+        means: The mean reward of every arm.
+        epsilon: The privacy budget ε.
+        beta: The share of the best arm; default: the best share.
+
+    Returns:
+        The characteristic time, and the shares that attain it.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.private_characteristic_time([0.75, 0.5]).samples, 3)
+        29.551
+    """
     clean = means_of(means)
     best, _ = one_best(clean)
     pairs = [_PrivatePair(clean[best], m) for a, m in enumerate(clean) if a != best]
@@ -173,7 +209,21 @@ def private_characteristic_time(
 def total_variation_time(
     means: Sequence[float], *, family: str = "bernoulli", sd: float = 1.0
 ) -> float:
-    """T*_TV = 1/tv_min + Σ 1/tv_a: the high-privacy regime needs T*_TV/ε per log(1/(3δ))."""
+    """T*_TV = 1/tv_min + Σ 1/tv_a: the high-privacy regime needs T*_TV/ε per log(1/(3δ)).
+
+    Args:
+        means: The mean reward of every arm.
+        family: "bernoulli" or "gaussian" rewards.
+        sd: The standard deviation of rewards.
+
+    Returns:
+        The characteristic time T*_TV.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.total_variation_time([0.75, 0.5]), 3)
+        8.0
+    """
     tvs = [pair.tv for pair in _pairs(means, family, sd)[1]]
     return 1.0 / min(tvs) + math.fsum(1.0 / tv for tv in tvs)
 
@@ -192,7 +242,26 @@ def identification_samples(
     sd: float = 1.0,
 ) -> float:
     """T*(ε) log(1/(3δ)): samples that any ε-DP procedure needs on average whose risk of a wrong
-    answer is δ."""
+    answer is δ.
+
+    Args:
+        means: The mean reward of every arm.
+        risk: The risk δ of a wrong answer; default: per log(1/(3δ)).
+        epsilon: The privacy budget ε.
+        family: "bernoulli" or "gaussian" rewards.
+        sd: The standard deviation of rewards.
+
+    Returns:
+        The bound on the expected number of samples.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.identification_samples([0.75, 0.5], 0.05, 1.0), 3)
+        56.061
+    """
     risk = share("risk", risk, below=1.0 / 3.0)
     return characteristic_time(means, epsilon, family=family, sd=sd).samples * math.log(
         1.0 / (3.0 * risk)
@@ -205,7 +274,24 @@ def identification_samples(
     reference="azize2026", statement="the sample complexity of AdaP-TT",
 )  # fmt: skip
 def adap_tt_samples(means: Sequence[float], epsilon: float, beta: float = 0.5) -> float:
-    """4 T*_KL,β (1 + sqrt(1 + Δmax²/(2σ⁴ε²))), σ = 1/2, T*_KL,β that of Gaussian arms of sd σ."""
+    """4 T*_KL,β (1 + sqrt(1 + Δmax²/(2σ⁴ε²))), σ = 1/2, T*_KL,β that of Gaussian arms of sd σ.
+
+    Args:
+        means: The mean reward of every arm.
+        epsilon: The privacy budget ε.
+        beta: The share of the best arm; default: the best share.
+
+    Returns:
+        The bound on the expected number of samples.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adap_tt_samples([0.75, 0.5], 1.0))
+        285
+    """
     means = _different(means)
     epsilon = positive("epsilon", epsilon, infinite=True)
     time = characteristic_time(means, beta=beta, family="gaussian", sd=SD).samples
@@ -229,6 +315,23 @@ def adap_tt_star_samples(
 
     As printed it is not monotone in ε: the second branch grows with g2 until Δmax = cε, where it
     gives way to the first, a small fraction of it.
+
+    Args:
+        means: The mean reward of every arm.
+        epsilon: The privacy budget ε.
+        beta: The share of the best arm; default: the best share.
+        version: Which printed version of the theorem.
+
+    Returns:
+        The bound on the expected number of samples.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adap_tt_star_samples([0.75, 0.5], 1.0))
+        268
     """
     from ..identify._costs import VERSIONS
 

@@ -47,7 +47,25 @@ class LinearProgramme(NamedTuple):
 def linear_minimax_pure(
     dimension: int, horizon: float, epsilon: float, version: str = "2024"
 ) -> float:
-    """max(e^-2 d sqrt T/8, e^-1 d/(4ε)); version "2022" has exp(-6εd sqrt T) d sqrt T/8 second."""
+    """max(e^-2 d sqrt T/8, e^-1 d/(4ε)); version "2022" has exp(-6εd sqrt T) d sqrt T/8 second.
+
+    Args:
+        dimension: The number of features d.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        version: Which printed version of the theorem.
+
+    Returns:
+        The lower bound.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.linear_minimax_pure(3, 1e6, 1.0), 3)
+        50.751
+    """
     d = count("dimension", dimension, fix="use for example dimension=3")
     epsilon = positive("epsilon", epsilon, infinite=True)
     if check_version(version) == "2022":
@@ -66,6 +84,22 @@ def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:
 
     The theorem prints no condition on ρ, but the last step of its proof bounds sqrt ρ by 1. From
     T = 3 on it makes no difference: for ρ > 1 the first term is then the larger.
+
+    Args:
+        dimension: The number of features d.
+        horizon: The number of rounds T.
+        rho: The budget ρ of zero-concentrated privacy.
+
+    Returns:
+        The lower bound.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.linear_minimax_zcdp(3, 1e6, 0.5), 3)
+        50.751
     """
     d = count("dimension", dimension, fix="use for example dimension=3")
     root = math.sqrt(positive("rho", rho, infinite=True))
@@ -84,7 +118,22 @@ def linear_private(
     version: str = "2024",
 ) -> float:
     """min Σ α_a Δ_a s.t. ||a||²_{H^-1} <= min(Δ²/2, ε ρ_a Δ/2): regret per log T; version "2022"
-    has 3ε for ε/2."""
+    has 3ε for ε/2.
+
+    Args:
+        actions: The actions, one vector each.
+        theta: The unknown parameter θ.
+        epsilon: The privacy budget ε.
+        version: Which printed version of the theorem.
+
+    Returns:
+        The lower bound.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.linear_private([[1.0, 0.0], [0.0, 1.0]], [0.9, 0.1], 1.0), 3)
+        2.5
+    """
     return linear_programme(actions, theta, epsilon, version).value
 
 
@@ -94,7 +143,25 @@ def linear_programme(
     epsilon: float = math.inf,
     version: str = "2024",
 ) -> LinearProgramme:
-    """The convex program with its optimal pulls, certified to `CERTIFIED`."""
+    """The convex program with its optimal pulls, certified to `CERTIFIED`.
+
+    Args:
+        actions: The actions, one vector each.
+        theta: The unknown parameter θ.
+        epsilon: The privacy budget ε.
+        version: Which printed version of the theorem.
+
+    Returns:
+        The lower bound.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.linear_programme([[1.0, 0.0], [0.0, 1.0]], [0.9, 0.1], 1.0).value, 3)
+        2.5
+    """
     import numpy as np
 
     # 3ε for ε/2: the factor 6 of VERSIONS

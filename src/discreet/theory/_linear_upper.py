@@ -28,6 +28,24 @@ def adac_gope(dimension: int, actions: int, horizon: float, rho: float, risk: fl
 
     T_l = d(d+1)/2 + (8d/β²) log(4/δ_l) + (2d/β) sqrt((2/ρ) f(d, δ_l)), δ_l = risk/(Kl(l+1)) and
     f(d, δ) = d + 2 sqrt(d log(2/δ)) + 2 log(2/δ). Phases that do not fit into T are not played.
+
+    Args:
+        dimension: The number of features d.
+        actions: The number of actions.
+        horizon: The number of rounds T.
+        rho: The budget ρ of zero-concentrated privacy.
+        risk: The probability of a wrong answer, or that the bound fails.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adac_gope(3, 20, 1e6, 0.5, 0.05))
+        251112
     """
     d = count("dimension", dimension, fix="use for example dimension=3")
     actions = count("actions", actions, fix="a choice needs two actions", least=2)
@@ -69,6 +87,26 @@ def adac_oful(
     t/(λ + λ_min(t)), λ_min(t) from `least_eigenvalue`. The print has γ_T, which it takes to grow
     with t; it falls once the eigenvalue does grow. For λ < 1 the lengths of episodes grow by
     (1+C)(1+λ)/λ at most, where the print asks for λ >= 1.
+
+    Args:
+        dimension: The number of features d.
+        horizon: The number of rounds T.
+        rho: The budget ρ of zero-concentrated privacy.
+        risk: The probability of a wrong answer, or that the bound fails.
+        eigenvalue: The least eigenvalue λ0 of E[aa'] of the contexts.
+        ridge: The regulariser λ.
+        growth: By which factor 1 + C the determinant grows in an episode.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adac_oful(3, 1e10, 0.5, 0.05, 0.3))
+        43649194
     """
     d = count("dimension", dimension, fix="use for example dimension=3")
     rounds, rho = horizon_of(horizon), positive("rho", rho, infinite=True)
@@ -93,6 +131,23 @@ def least_eigenvalue(t: float, dimension: int, risk: float, eigenvalue: float) -
     every t with probability 1 - δ, for stochastic contexts (Assumption 5.15).
 
     Thesis, Lemma 5.16. Negative, and so of no use, until t exceeds 64 log(td/δ)/λ0².
+
+    Args:
+        t: The number of rounds t.
+        dimension: The number of features d.
+        risk: The probability of a wrong answer, or that the bound fails.
+        eigenvalue: The least eigenvalue λ0 of E[aa'] of the contexts.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.least_eigenvalue(100_000, 3, 0.05, 0.3))
+        4877
     """
     d = count("dimension", dimension, fix="use for example dimension=3")
     t, risk = positive("t", t), share("risk", risk)

@@ -25,7 +25,20 @@ HIGH, LOW, BETWEEN = "high privacy", "low privacy", "between"
 
 
 def log_odds_ratio(mean: float, best: float) -> float:
-    """log[μ*(1-μ) / (μ(1-μ*))]; infinite where a rate is 0 or 1."""
+    """log[μ*(1-μ) / (μ(1-μ*))]; infinite where a rate is 0 or 1.
+
+    Args:
+        mean: The mean of the arm.
+        best: The mean of the best arm.
+
+    Returns:
+        The log odds ratio.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.log_odds_ratio(0.5, 0.75), 3)
+        1.099
+    """
     mean, best = means_of([mean, best])
     if mean >= best:
         return 0.0
@@ -39,6 +52,21 @@ def free_epsilon(means: Sequence[float], tolerance: float = 0.0) -> float:
 
     Exactly: the largest log odds ratio of the best arm and another. With a tolerance, the ε from
     which the bound is at most (1 + tolerance) times as large.
+
+    Args:
+        means: The mean reward of every arm.
+        tolerance: By which share the bound may exceed the one without privacy.
+
+    Returns:
+        The budget ε.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.free_epsilon([0.75, 0.5]), 3)
+        1.099
     """
     means = means_of(means)
     best = max(means)
@@ -52,7 +80,20 @@ def free_epsilon(means: Sequence[float], tolerance: float = 0.0) -> float:
 
 
 def turning_epsilon(mean: float, best: float) -> float:
-    """kl/Δ: where min(kl, εΔ) turns; 0 for an arm that is no worse."""
+    """kl/Δ: where min(kl, εΔ) turns; 0 for an arm that is no worse.
+
+    Args:
+        mean: The mean of the arm.
+        best: The mean of the best arm.
+
+    Returns:
+        The budget ε.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.turning_epsilon(0.5, 0.75), 3)
+        0.575
+    """
     mean, best = means_of([mean, best])
     return kl(mean, best) / (best - mean) if mean < best else 0.0
 
@@ -62,6 +103,17 @@ def free_epsilon_identification(means: Sequence[float]) -> float:
 
     The shares of T*_KL are unique, so below it identification needs more samples than without
     privacy. It is at least T*_TV/T*_KL, and often well above it.
+
+    Args:
+        means: The mean reward of every arm.
+
+    Returns:
+        The budget ε.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.free_epsilon_identification([0.75, 0.5]), 3)
+        0.277
     """
     open_time = characteristic_time(means)
     best, gaps = one_best(means_of(means))
@@ -80,7 +132,24 @@ class Regime:
 
 
 def regime(mean: float, best: float, epsilon: float) -> Regime:
-    """High privacy where the bound is at least doubled, low where it is not raised at all."""
+    """High privacy where the bound is at least doubled, low where it is not raised at all.
+
+    Args:
+        mean: The mean of the arm.
+        best: The mean of the best arm.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The regime: its name, the factor and the threshold.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> theory.regime(0.5, 0.75, 1.0).name
+        'between'
+    """
     mean, best = means_of([mean, best])
     factor = _factor(mean, best, positive("epsilon", epsilon, infinite=True))
     threshold = log_odds_ratio(mean, best)

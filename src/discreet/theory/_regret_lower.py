@@ -35,7 +35,19 @@ VERSIONS = {"2024": (1.0, 22.0), "2022": (6.0, 131.0)}
     reference="lattimore2020", statement="Theorem 16.2",
 )  # fmt: skip
 def lai_robbins(arms: Sequence[float] | Sequence[FiniteLaw] | Environment) -> float:
-    """Σ Δ/KLinf: regret per log T without privacy."""
+    """Σ Δ/KLinf: regret per log T without privacy.
+
+    Args:
+        arms: Bernoulli means, distributions on [0, 1], or an environment.
+
+    Returns:
+        The lower bound.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.lai_robbins([0.75, 0.5]), 3)
+        1.738
+    """
     return math.fsum(arm.gap / arm.kl for arm in compared(arms))
 
 
@@ -47,7 +59,24 @@ def lai_robbins(arms: Sequence[float] | Sequence[FiniteLaw] | Environment) -> fl
 def view_private(
     arms: Sequence[float] | Sequence[FiniteLaw] | Environment, epsilon: float, version: str = "2024"
 ) -> float:
-    """Σ Δ/min(KLinf, ε TVinf): regret per log T under ε-DP; version "2022" has 6ε."""
+    """Σ Δ/min(KLinf, ε TVinf): regret per log T under ε-DP; version "2022" has 6ε.
+
+    Args:
+        arms: Bernoulli means, distributions on [0, 1], or an environment.
+        epsilon: The privacy budget ε.
+        version: Which printed version of the theorem.
+
+    Returns:
+        The lower bound.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.view_private([0.75, 0.5], 1.0), 3)
+        1.738
+    """
     epsilon = positive("epsilon", epsilon, infinite=True)
     factor = VERSIONS[check_version(version)][0] * epsilon
     return math.fsum(arm.gap / min(arm.kl, factor * arm.tv) for arm in compared(arms))
@@ -59,7 +88,20 @@ def view_private(
     reference="azize2025", statement="the lower bound for Bernoulli arms",
 )  # fmt: skip
 def private_bernoulli(means: Sequence[float], epsilon: float) -> float:
-    """Σ Δ/d_ε(μ_a, μ*): regret per log T under ε-DP, the sharpest."""
+    """Σ Δ/d_ε(μ_a, μ*): regret per log T under ε-DP, the sharpest.
+
+    Args:
+        means: The mean reward of every arm.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The lower bound.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.private_bernoulli([0.75, 0.5], 1.0), 3)
+        1.753
+    """
     means = means_of(means)
     best = max(means)
     return math.fsum((best - m) / d_epsilon(m, best, epsilon) for m in means if m < best)
@@ -71,7 +113,23 @@ def private_bernoulli(means: Sequence[float], epsilon: float) -> float:
     reference="ren2020", statement="Theorem 1",
 )  # fmt: skip
 def local_private(means: Sequence[float], epsilon: float) -> float:
-    """Σ 1/(Δ (e^ε-e^-ε)²): regret per log T under ε-local DP; of use for small ε."""
+    """Σ 1/(Δ (e^ε-e^-ε)²): regret per log T under ε-local DP; of use for small ε.
+
+    Args:
+        means: The mean reward of every arm.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The lower bound.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.local_private([0.75, 0.5], 1.0), 3)
+        0.724
+    """
     means = means_of(means)
     epsilon = positive("epsilon", epsilon, infinite=True)
     spread = 2.0 * math.sinh(epsilon) if epsilon < 300.0 else math.inf
@@ -85,7 +143,25 @@ def local_private(means: Sequence[float], epsilon: float) -> float:
     reference="azize2022", statement="Theorem 2, with the constant of the thesis of 2024",
 )  # fmt: skip
 def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024") -> float:
-    """max(sqrt(T(K-1))/27, (K-1)/(22ε)); version "2022" has 131 for 22."""
+    """max(sqrt(T(K-1))/27, (K-1)/(22ε)); version "2022" has 131 for 22.
+
+    Args:
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        version: Which printed version of the theorem.
+
+    Returns:
+        The lower bound.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.minimax_pure(5, 1e6, 1.0), 3)
+        74.074
+    """
     others = count("arms", arms, fix="a choice needs two arms", least=2) - 1
     rounds = horizon_of(horizon, others)
     epsilon = positive("epsilon", epsilon, infinite=True)
@@ -100,7 +176,21 @@ def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024
     reference="azize2024thesis", statement="Theorem 4.20",
 )  # fmt: skip
 def minimax_zcdp(arms: int, horizon: float, rho: float) -> float:
-    """max(sqrt(T(K-1))/27, sqrt((K-1)/ρ)/124)."""
+    """max(sqrt(T(K-1))/27, sqrt((K-1)/ρ)/124).
+
+    Args:
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        rho: The budget ρ of zero-concentrated privacy.
+
+    Returns:
+        The lower bound.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.minimax_zcdp(5, 1e6, 0.5), 3)
+        74.074
+    """
     others = count("arms", arms, fix="a choice needs two arms", least=2) - 1
     rounds = horizon_of(horizon, others)
     rho = _rho(rho)
@@ -126,6 +216,25 @@ def minimax_global(
 
     The theorem has two arms. Remark 6 states Ω(K/ε ...) for more: its proof, read with arms 2 to K
     at 1/4 below the best and one of them raised to 1/4 above it, bounds the pulls of each alike.
+
+    Args:
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        delta: The δ of an (ε, δ) budget.
+        arms: The number of arms.
+        c: The constant c of the theorem.
+        a: The exponent a of the theorem.
+
+    Returns:
+        The lower bound.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.minimax_global(1e6, 1.0, 1e-6), 3)
+        0.201
     """
     rounds = horizon_of(horizon)
     others = count("arms", arms, least=2, fix="use arms=2 or more") - 1

@@ -39,7 +39,25 @@ REWARDS = "rewards in [0, 1]"
     row="adap-ucb",
 )  # fmt: skip
 def adap_ucb(means: Sequence[float], horizon: float, epsilon: float, alpha: float = 3.1) -> float:
-    """Σ (2α log T/Δ)(1 + sqrt(1 + 4Δ/ε))² + 3α/(α-3)."""
+    """Σ (2α log T/Δ)(1 + sqrt(1 + 4Δ/ε))² + 3α/(α-3).
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        alpha: The exponent α of the index; above 3.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adap_ucb([0.75, 0.5], 1e6, 1.0))
+        2090
+    """
     gaps, log = _gaps(means, horizon)
     epsilon, alpha = positive("epsilon", epsilon, infinite=True), _alpha(alpha)
     tail = 3.0 * alpha / (alpha - 3.0)
@@ -56,7 +74,26 @@ def adap_ucb(means: Sequence[float], horizon: float, epsilon: float, alpha: floa
 def adap_ucb_minimax(
     arms: int, horizon: float, epsilon: float, alpha: float = 3.1, gaps: float | None = None
 ) -> float:
-    """3α/(α-3) ΣΔ + 8 sqrt(αKT log T) + 16αK log T/ε; ΣΔ is at most K-1."""
+    """3α/(α-3) ΣΔ + 8 sqrt(αKT log T) + 16αK log T/ε; ΣΔ is at most K-1.
+
+    Args:
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        alpha: The exponent α of the index; above 3.
+        gaps: The sum of the gaps Δ; default: its largest value.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adap_ucb_minimax(5, 1e6, 1.0))
+        120867
+    """
     arms, rounds, total = _every(arms, horizon, gaps)
     epsilon, alpha = positive("epsilon", epsilon, infinite=True), _alpha(alpha)
     log = math.log(rounds)
@@ -74,6 +111,23 @@ def adap_klucb(means: Sequence[float], horizon: float, epsilon: float, alpha: fl
 
     c and γ move with n: kl(μ + cΔ, μ*) = α log T/n and kl(μ + γΔ, μ) = log T/n. The print hides n
     in C1(α) and C2; doubling and forgetting cost the factor 4.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        alpha: The exponent α of the index; above 3.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adap_klucb([0.75, 0.5], 1e6, 1.0))
+        1174
     """
     clean = means_of(means)
     _, log = _gaps(clean, horizon)
@@ -90,7 +144,25 @@ def adap_klucb(means: Sequence[float], horizon: float, epsilon: float, alpha: fl
     row="adac-ucb",
 )  # fmt: skip
 def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 3.1) -> float:
-    """Σ 8α log T/Δ + 8 sqrt(α log T/ρ) + 2α/(α-3)."""
+    """Σ 8α log T/Δ + 8 sqrt(α log T/ρ) + 2α/(α-3).
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        rho: The budget ρ of zero-concentrated privacy.
+        alpha: The exponent α of the index; above 3.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adac_ucb([0.75, 0.5], 1e6, 0.5))
+        1507
+    """
     gaps, log = _gaps(means, horizon)
     rho, alpha = positive("rho", rho, infinite=True), _alpha(alpha)
     extra = 8.0 * math.sqrt(alpha * log / rho) + 2.0 * alpha / (alpha - 3.0)
@@ -106,7 +178,26 @@ def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 
 def adac_ucb_minimax(
     arms: int, horizon: float, rho: float, alpha: float = 3.1, gaps: float | None = None
 ) -> float:
-    """4 sqrt(2αKT log T) + 8K sqrt(α log T/ρ) + 3α/(α-3) ΣΔ; ΣΔ is at most K-1."""
+    """4 sqrt(2αKT log T) + 8K sqrt(α log T/ρ) + 3α/(α-3) ΣΔ; ΣΔ is at most K-1.
+
+    Args:
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        rho: The budget ρ of zero-concentrated privacy.
+        alpha: The exponent α of the index; above 3.
+        gaps: The sum of the gaps Δ; default: its largest value.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adac_ucb_minimax(5, 1e6, 0.5))
+        83522
+    """
     arms, rounds, total = _every(arms, horizon, gaps)
     rho, alpha = positive("rho", rho, infinite=True), _alpha(alpha)
     log = alpha * math.log(rounds)
@@ -120,7 +211,24 @@ def adac_ucb_minimax(
     row="ldp-ucb-l",
 )  # fmt: skip
 def ldp_ucb_l(means: Sequence[float], horizon: float, epsilon: float) -> float:
-    """Σ 8(1+4/ε)² log T/Δ + (1+2π²/3)Δ."""
+    """Σ 8(1+4/ε)² log T/Δ + (1+2π²/3)Δ.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.ldp_ucb_l([0.75, 0.5], 1e6, 1.0))
+        11054
+    """
     gaps, log = _gaps(means, horizon)
     factor = 8.0 * (1.0 + 4.0 / positive("epsilon", epsilon, infinite=True)) ** 2
     return math.fsum(factor * log / gap + (1.0 + 2.0 * math.pi**2 / 3.0) * gap for gap in gaps)
@@ -132,7 +240,24 @@ def ldp_ucb_l(means: Sequence[float], horizon: float, epsilon: float) -> float:
     row="ldp-ucb-b",
 )  # fmt: skip
 def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
-    """Σ (8/Δ)((e^ε+1)/(e^ε-1))² log T + (1+π²/3)Δ."""
+    """Σ (8/Δ)((e^ε+1)/(e^ε-1))² log T + (1+π²/3)Δ.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.ldp_ucb_b([0.75, 0.5], 1e6, 1.0))
+        2071
+    """
     gaps, log = _gaps(means, horizon)
     factor = 8.0 / math.tanh(0.5 * positive("epsilon", epsilon, infinite=True)) ** 2
     return math.fsum(factor * log / gap + (1.0 + math.pi**2 / 3.0) * gap for gap in gaps)
@@ -144,7 +269,24 @@ def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
     row="ldp-ucb-l", gap_free=True,
 )  # fmt: skip
 def ldp_ucb_l_minimax(arms: int, horizon: float, epsilon: float) -> float:
-    """4(1+4/ε) sqrt(2KT log T) + (1+2π²/3)K."""
+    """4(1+4/ε) sqrt(2KT log T) + (1+2π²/3)K.
+
+    Args:
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.ldp_ucb_l_minimax(5, 1e6, 1.0))
+        235117
+    """
     arms, rounds, _ = _every(arms, horizon)
     factor = 1.0 + 4.0 / positive("epsilon", epsilon, infinite=True)
     wide = 4.0 * factor * math.sqrt(2.0 * arms * rounds * math.log(rounds))
@@ -157,7 +299,24 @@ def ldp_ucb_l_minimax(arms: int, horizon: float, epsilon: float) -> float:
     row="ldp-ucb-b", gap_free=True,
 )  # fmt: skip
 def ldp_ucb_b_minimax(arms: int, horizon: float, epsilon: float) -> float:
-    """4((e^ε+1)/(e^ε-1)) sqrt(2KT log T) + (1+π²/3)K."""
+    """4((e^ε+1)/(e^ε-1)) sqrt(2KT log T) + (1+π²/3)K.
+
+    Args:
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.ldp_ucb_b_minimax(5, 1e6, 1.0))
+        101761
+    """
     arms, rounds, _ = _every(arms, horizon)
     factor = 1.0 / math.tanh(0.5 * positive("epsilon", epsilon, infinite=True))
     wide = 4.0 * factor * math.sqrt(2.0 * arms * rounds * math.log(rounds))
@@ -174,6 +333,21 @@ def sigmoid_slope(sd: float = 1.0, noise: str = "normal") -> float:
 
     The bounds of LDP-UCB-LS and LDP-UCB-BS are those of LDP-UCB-L and LDP-UCB-B over c_s². Ren et
     al. (2020), Lemma 7, its proof A.5, and Corollaries 10 and 11.
+
+    Args:
+        sd: The standard deviation of rewards.
+        noise: "normal" or "subgaussian".
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.sigmoid_slope(), 3)
+        0.178
     """
     import numpy as np
 
@@ -200,7 +374,25 @@ def sigmoid_slope(sd: float = 1.0, noise: str = "normal") -> float:
     row="dp-ucb", tuned=True,
 )  # fmt: skip
 def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float = 4.0) -> float:
-    """Σ Δ(n + 4), 2 sqrt(2L/n) + 2 sqrt8 L log^1.5 T/(εn) = Δ, L = log(2T⁴)."""
+    """Σ Δ(n + 4), 2 sqrt(2L/n) + 2 sqrt8 L log^1.5 T/(εn) = Δ, L = log(2T⁴).
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        power: The power of T in the union bound.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.dp_ucb([0.75, 0.5], 1e6, 1.0))
+        22619
+    """
     gaps, log = _gaps(means, horizon)
     epsilon, power = positive("epsilon", epsilon, infinite=True), positive("power", power)
     if power < 4.0:
@@ -233,6 +425,24 @@ def dp_ftpl_gauss(
     and by Birnbaum's inequality with 1/(sqrt(2π)(z+1)e^(z²/2)) or more, z = (x-λ)sqrt(n/2), beyond;
     P(x > u) <= e^(-2nu²). The print has 2 log T, from a tail (its Fact 6) that draws of variance
     1/n have and draws of variance 2/n have not; its O(1/λ⁴) is O(1/λ²) here.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        delta: The δ of an (ε, δ) budget.
+        calibration: How the noise is calibrated: "exact" or as the "paper" does.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.dp_ftpl_gauss([0.75, 0.5], 1e6, 1.0, 0.01))
+        2172
     """
     gaps, log = _gaps(means, horizon)
     start = gauss_start(Approximate(epsilon, delta), calibration)
@@ -261,7 +471,25 @@ def dp_ftpl_gauss(
 def dp_ftpl_new(
     means: Sequence[float], horizon: float, epsilon: float, delta: float = 0.0
 ) -> float:
-    """Σ max{16 log T/Δ, (4/ε) log[(T(e^ε-1)+2Tδ)/(2(e^ε-1)+2Tδ)]} + 4N."""
+    """Σ max{16 log T/Δ, (4/ε) log[(T(e^ε-1)+2Tδ)/(2(e^ε-1)+2Tδ)]} + 4N.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        delta: The δ of an (ε, δ) budget.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.dp_ftpl_new([0.75, 0.5], 1e6, 1.0))
+        892
+    """
     gaps, log = _gaps(means, horizon)
     rounds = horizon_of(horizon)
     private = 4.0 * _private_log(rounds, 2.0 * rounds, epsilon, delta)
@@ -276,7 +504,25 @@ def dp_ftpl_new(
 def gdp_elim_new(
     means: Sequence[float], horizon: float, epsilon: float, delta: float = 0.0
 ) -> float:
-    """Σ 1024Δ log T/Δmin² + (32Δ/(εΔmin)) log[(T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ)] + 4N."""
+    """Σ 1024Δ log T/Δmin² + (32Δ/(εΔmin)) log[(T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ)] + 4N.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        delta: The δ of an (ε, δ) budget.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.gdp_elim_new([0.75, 0.5], 1e6, 1.0))
+        57458
+    """
     gaps, log = _gaps(means, horizon)
     square = float(horizon_of(horizon)) ** 2
     private = 32.0 * _private_log(square, square, epsilon, delta)
@@ -291,7 +537,23 @@ def gdp_elim_new(
     reference="lattimore2020", statement="Theorem 7.1",
 )  # fmt: skip
 def ucb(means: Sequence[float], horizon: float) -> float:
-    """3ΣΔ + Σ 16 log T/Δ."""
+    """3ΣΔ + Σ 16 log T/Δ.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.ucb([0.75, 0.5], 1e6))
+        885
+    """
     gaps, log = _gaps(means, horizon)
     return math.fsum(3.0 * gap + 16.0 * log / gap for gap in gaps)
 
@@ -303,7 +565,24 @@ def ucb(means: Sequence[float], horizon: float) -> float:
     reference="lattimore2020", statement="Theorem 7.2",
 )  # fmt: skip
 def ucb_minimax(arms: int, horizon: float, gaps: float | None = None) -> float:
-    """8 sqrt(KT log T) + 3ΣΔ; ΣΔ is at most K-1."""
+    """8 sqrt(KT log T) + 3ΣΔ; ΣΔ is at most K-1.
+
+    Args:
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        gaps: The sum of the gaps Δ; default: its largest value.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.ucb_minimax(5, 1e6))
+        66502
+    """
     arms, rounds, total = _every(arms, horizon, gaps)
     return 8.0 * math.sqrt(arms * rounds * math.log(rounds)) + 3.0 * total
 
@@ -314,7 +593,19 @@ def ucb_minimax(arms: int, horizon: float, gaps: float | None = None) -> float:
     reference="lattimore2020", statement="Theorem 8.1",
 )  # fmt: skip
 def ucb_asymptotic(means: Sequence[float]) -> float:
-    """Σ 2/Δ: regret per log T."""
+    """Σ 2/Δ: regret per log T.
+
+    Args:
+        means: The mean reward of every arm.
+
+    Returns:
+        The regret per log T.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.ucb_asymptotic([0.75, 0.5]), 3)
+        8.0
+    """
     clean = means_of(means)
     return math.fsum(2.0 / (max(clean) - m) for m in clean if m < max(clean))
 
@@ -325,7 +616,19 @@ def ucb_asymptotic(means: Sequence[float]) -> float:
     reference="lattimore2020", statement="Theorem 10.6",
 )  # fmt: skip
 def kl_ucb(means: Sequence[float]) -> float:
-    """Σ Δ/kl(μ, μ*): regret per log T, that of Lai & Robbins."""
+    """Σ Δ/kl(μ, μ*): regret per log T, that of Lai & Robbins.
+
+    Args:
+        means: The mean reward of every arm.
+
+    Returns:
+        The regret per log T.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.kl_ucb([0.75, 0.5]), 3)
+        1.738
+    """
     clean = means_of(means)
     best = max(clean)
     return math.fsum((best - m) / kl(m, best) for m in clean if m < best)

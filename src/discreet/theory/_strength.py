@@ -41,7 +41,23 @@ class Strength:
 
 
 def strength(epsilon: float, delta: float = 0.0) -> Strength:
-    """The strength of an (ε, δ) budget."""
+    """The strength of an (ε, δ) budget.
+
+    Args:
+        epsilon: The privacy budget ε.
+        delta: The δ of an (ε, δ) budget.
+
+    Returns:
+        The strength, as numbers and in a sentence.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> theory.strength(1.0).word
+        'moderate'
+    """
     epsilon = positive("epsilon", epsilon)
     budget = Approximate(epsilon, delta) if delta else Pure(epsilon)
     advantage = budget.attacker_advantage()
@@ -52,13 +68,8 @@ def strength(epsilon: float, delta: float = 0.0) -> Strength:
     after = 1.0 / (1.0 + 1.0 / (prior * odds))  # posterior odds are at most e^ε times prior odds
     leak = f", except with probability {delta:.3g}" if delta else ""
     sentence = (
-        f"ε = {epsilon:g} ({word}): who guesses between two outcomes is right at most "
-        f"{_percent(right)} % of the time, not 50 %; odds change by a factor of at most "
+        f"ε = {epsilon:g} ({word}): a guess between two outcomes is right at most "
+        f"{100.0 * right:.1f} % of the time, not 50 %; odds change by a factor of at most "
         f"{odds:.3g}{leak}."
     )
     return Strength(epsilon, float(delta), word, advantage, right, odds, after, sentence)
-
-
-def _percent(share: float) -> str:
-    """Rounded up, so that it stays a bound."""
-    return f"{math.ceil(share * 1000.0 - 1e-9) / 10.0:g}"

@@ -224,7 +224,21 @@ def _line(name: str, scale: float, formula: Callable[[], float], policy: str = "
 
 
 def best_lower(means: Sequence[float], epsilon: float, *, local: bool = False) -> float:
-    """The largest of the known lower bounds per log T, for pure ε."""
+    """The largest of the known lower bounds per log T, for pure ε.
+
+    Args:
+        means: The mean reward of every arm.
+        epsilon: The privacy budget ε.
+        local: Whether privacy is local.
+
+    Returns:
+        The largest of the lower bounds.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.best_lower([0.75, 0.5], 1.0), 3)
+        1.753
+    """
     known = regret_lower.private_bernoulli(means, epsilon)
     return max(known, regret_lower.local_private(means, epsilon)) if local else known
 

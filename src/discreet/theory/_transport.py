@@ -40,6 +40,24 @@ def run_divergence(
     `pulls` are those of every arm on the first instance, one row per run, whose mean is taken; for
     a pure budget one row of expected pulls will do. With a random stopping time, the pulls until
     then. Thesis, Theorems 4.9 and 4.14 and Remark 4.11; "2022": Azize & Basu (2022), Theorem 10.
+
+    Args:
+        pulls: Pulls of every arm.
+        distances: The total variation between the two instances, by arm.
+        epsilon: The privacy budget ε.
+        rho: The budget ρ of zero-concentrated privacy.
+        version: Which printed version of the theorem.
+
+    Returns:
+        The divergence.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.run_divergence([100, 50], [0.1, 0.2], epsilon=1.0), 3)
+        20.0
     """
     import numpy as np
 
@@ -65,6 +83,20 @@ def evidence_needed(risk: float) -> float:
 
     Every ε-private one has `run_divergence(pulls, distances, epsilon=ε)` of at least this for every
     instance with another best arm: the transportation lemma (thesis, Lemma 4.23).
+
+    Args:
+        risk: The probability of a wrong answer, or that the bound fails.
+
+    Returns:
+        The evidence that a correct answer needs.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.evidence_needed(0.05), 3)
+        2.65
     """
     risk = share("risk", risk, below=0.5)
     return kl(1.0 - risk, risk)
@@ -76,6 +108,22 @@ def output_budget(epsilon: float, delta: float, distances: Sequence[float]) -> P
 
     Karwa & Vadhan (2017), Lemma 6.1, as Theorem 9 of Azize & Basu (2022) quotes it, and for laws
     that differ from record to record (their Lemma 2).
+
+    Args:
+        epsilon: The privacy budget ε.
+        delta: The δ of an (ε, δ) budget.
+        distances: Total variation distances TV_i of the distributions of the records.
+
+    Returns:
+        The budget, (ε', δ').
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.output_budget(0.1, 1e-6, [0.1, 0.2]).epsilon, 3)
+        0.18
     """
     epsilon = positive("epsilon", epsilon)
     delta = probability("delta", delta, fix="use for example delta=1e-6")
@@ -92,6 +140,23 @@ def doubling_pulls(episode: int, horizon: float, failure: float, alpha: float = 
 
     For indices that are below their arm's mean with probability 1.5 t^-α at most.
     Azize & Basu (2022), Theorem 11; thesis, Theorem C.4.
+
+    Args:
+        episode: The number l of the episode.
+        horizon: The number of rounds T.
+        failure: The probability P that the index is below the best mean.
+        alpha: The exponent α of the index; above 3.
+
+    Returns:
+        The bound on the expected pulls.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.doubling_pulls(3, 1e6, 0.01))
+        10047
     """
     episode = count("episode", episode, fix="use for example episode=10", least=0)
     rounds, failure = horizon_of(horizon), probability("failure", failure, fix="use failure=0.0")
@@ -110,6 +175,18 @@ def adaptivity_rounds(arms: int, samples: float) -> float:
 
     An arm that was played N times has had 1 + log2 N batches at most, and the sum over the arms is
     largest where all N are equal. Thesis, Remark 5.24, which prints O(K log2 n).
+
+    Args:
+        arms: The number of arms.
+        samples: The number of samples n.
+
+    Returns:
+        The bound on the number of decisions.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.adaptivity_rounds(5, 1000), 3)
+        43.219
     """
     arms = count("arms", arms, fix="a choice needs two arms", least=2)
     rounds = horizon_of(samples, arms, "samples")
@@ -126,6 +203,24 @@ def gap_estimation_rounds(
     up to at most (4/3) 4^i <= 12/Δ² times 192 log2 T/ε. The print sums 2^-j for the 4^j that its
     batches have, and so loses 1/Δ². The noise of a batch is below Δ̂/4 for ε <= 49/32, or 9K/8.
     Mishra & Thakurta (2015), Lemma 9 and C.1.
+
+    Args:
+        gap: The gap Δ of the arm.
+        arms: The number of arms.
+        horizon: The number of rounds T.
+        epsilon: The privacy budget ε.
+        calibration: "tight" or as the "paper" prints it.
+
+    Returns:
+        The bound on the number of rounds.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> round(theory.gap_estimation_rounds(0.25, 5, 1e6, 1.0))
+        3673787
     """
     gap = share("gap", gap)
     arms = count("arms", arms, fix="a choice needs two arms", least=2)

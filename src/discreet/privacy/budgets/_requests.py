@@ -37,6 +37,24 @@ def budget_from(
     epsilon -> Pure; epsilon and delta -> Approximate (Pure when delta is 0); rho -> ZCDP;
     epsilon and renyi_alpha -> Renyi; mu -> GaussianDP. A requested budget is positive; beside a
     delta > 0, epsilon may be 0: total variation at most δ.
+
+    Args:
+        epsilon: ε of a pure or approximate budget.
+        delta: δ of an approximate one.
+        rho: ρ of zero-concentrated privacy.
+        renyi_alpha: The order α of a Rényi budget, with `epsilon`.
+        mu: μ of Gaussian privacy.
+
+    Returns:
+        The budget, or None if none was asked for.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.privacy import budget_from
+        >>> budget_from(epsilon=1.0, delta=1e-6)
+        Approximate(epsilon=1.0, delta=1e-06)
     """
     numbers = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "renyi_alpha": renyi_alpha, "mu": mu,
@@ -63,7 +81,22 @@ def budget_from(
 
 
 def budget_from_dict(data: Mapping[str, object]) -> Budget:
-    """The budget that to_dict() wrote."""
+    """The budget that to_dict() wrote.
+
+    Args:
+        data: What `to_dict` gave.
+
+    Returns:
+        The budget.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.privacy import Pure, budget_from_dict
+        >>> budget_from_dict(Pure(1.0).to_dict())
+        Pure(epsilon=1.0)
+    """
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidArgument("kind", f"be one of {', '.join(KINDS)}", kind, "see Budget.to_dict()")

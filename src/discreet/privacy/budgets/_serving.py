@@ -26,6 +26,15 @@ def equivalent_pure(budget: Budget) -> Pure:
 
     >>> round(equivalent_pure(GaussianDP(1.0)).epsilon, 3)
     0.807
+
+    Args:
+        budget: The budget to keep.
+
+    Returns:
+        The pure budget.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
     """
     if isinstance(budget, Pure):
         return budget
