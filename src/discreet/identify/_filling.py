@@ -74,7 +74,7 @@ class Patch(NamedTuple):
 
 
 def scratch_of(row: Identifier, arms: int) -> Ease | Patch:
-    """What a row's `fill` keeps between two rounds."""
+    """What the policy's `fill` keeps between two rounds."""
     import numpy as np
 
     if type(row.rule) is not PlainTopTwo:

@@ -1,12 +1,12 @@
 """The probability with which a policy with contexts chooses an arm, where it is known exactly.
 
-- A choice without coins has probability 1.
+- A choice that draws nothing has probability 1.
 - Blocks: the sampled indices <θ_k, x> are independent, N(m_k, s_k²), so arm a is chosen with
   probability ∫ φ(z) Π over b of Φ((m_a + s_a z - m_b)/s_b) dz; before the first release all arms
   are equally likely.
 - Two arms: <θ, x_1 - x_2> is one normal variable, whatever θ ~ N(θ~, R R') is.
 
-All of it is made of releases and features.
+All of it follows from releases and features.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ class LinearRule(RulePart[LinearSetting]):
         return True
 
     def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
-        """The probability of every arm, for a rule that draws coins; None if it has no closed form.
+        """The probability of every arm, for a rule that draws its choice; None without a closed form.
 
-        Made of releases and features.
+        It follows from releases and features.
         """
         return None
 

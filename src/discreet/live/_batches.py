@@ -32,7 +32,7 @@ class BatchRun(StreamRun):
     CHANGES: ClassVar[bool] = False
     NO_ESTIMATE: ClassVar[str] = "a single batch releases a sum without a count"
     no_propensity: ClassVar[str] = (
-        "its policy draws the arm by a law without a closed form; "
+        "its policy draws the arm, with probabilities that have no closed form; "
         "Rehearsal.propensities estimates it"
     )
 

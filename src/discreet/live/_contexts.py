@@ -201,7 +201,7 @@ class ContextRun(Run):
         """Why the probability of an arm is not known."""
         if self.private:
             return "it follows from features that are private"
-        return "of more than two arms, the policy's law of choice has no closed form"
+        return "with more than two arms, the policy's probabilities have no closed form"
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float

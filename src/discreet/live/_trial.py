@@ -404,7 +404,7 @@ class Trial(Curator):
 
     @unheld
     def propensity(self, unit: Name) -> float:
-        """The probability with which a unit got its arm, for inverse propensity weights.
+        """The probability with which a participant got the arm, for inverse propensity weights.
 
         It is that of its latest place, given all releases before, public features, and the window:
         how many places of each arm it was to have. Of a window the order is random, so everybody in
@@ -430,10 +430,10 @@ class Trial(Curator):
                 raise TrialError("arms are hidden behind kits here, and a propensity tells them")
             member = self._store.member(check_unit(unit))
             if member is None:
-                raise UnknownUnit(f"unit must have been assigned to have an arm, got {unit!r}")
+                raise UnknownUnit(f"participant {unit!r} has not been assigned an arm")
             if member.share is None:
                 why = self._run.no_propensity if member.block else "it has no place"
-                raise TrialError(f"the propensity of unit {unit!r} is not known: {why}")
+                raise TrialError(f"the propensity of {unit!r} is not known: {why}")
             return member.share
 
     def as_text(self, width: int = 0) -> str:

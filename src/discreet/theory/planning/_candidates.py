@@ -6,8 +6,8 @@ that its entry in the catalogue names, which play better in practice: α = 1 for
 families, batches that grow by 1.5 for DP-IMED and DP-KLUCB, the experimental width for private UCB.
 None of them touches the guarantee.
 
-Rows that say how much of the horizon their first batches may take, `portion`, are tuned: also with
-first batches of their own length, twice and four times that, up to a third of the horizon in all.
+Policies with a `portion` of the horizon for their first batches are tuned: also with first batches
+of the usual length, twice and four times that, up to a third of the horizon in all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...privacy.budgets import Approximate, Budget, Pure
 from ._question import Question
 
 TIMES, WIDEST = (1, 2, 4), 3
-"""First batches that rows are tuned by, and the `portion` that limits them."""
+"""First batches that policies are tuned by, and the `portion` that limits them."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Candidate:
     row: str
     options: Mapping[str, object] = field(default_factory=dict)
     times: int | None = None
-    """The first batch, in those of the row; None for the row's own, with its own limit."""
+    """The first batch, as a multiple of the usual one; None for that one, with its usual limit."""
 
     @property
     def label(self) -> str:

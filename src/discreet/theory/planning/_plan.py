@@ -349,7 +349,7 @@ def in_field(asked: Question) -> bool:
 def serving_and_refused(
     asked: Question, all_policies: bool
 ) -> tuple[list[Candidate], tuple[str, ...], dict[str, str]]:
-    """Candidates, the names of their rows, and why the other rows are left out."""
+    """Candidates, the names of their policies, and why the others are left out."""
     entrants, refused = candidates(asked)
     if in_field(asked) and not all_policies:
         outside = [entrant.row for entrant in entrants if entrant.row not in FIELD]
