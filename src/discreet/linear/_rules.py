@@ -44,7 +44,7 @@ class LinearRule(RulePart[LinearSetting]):
         return True
 
     def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
-        """The probability of every arm, for a rule that draws its choice; None without a closed form.
+        """The probability of each arm, if the rule draws its choice; None without a closed form.
 
         It follows from releases and features.
         """
