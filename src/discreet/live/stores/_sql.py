@@ -459,7 +459,7 @@ class SqlStore:
         batch, rows = self._batch, dict[Name, Any]()
         texts = {name_text(unit): unit for unit in units}
         for text, *row in self._base.run(
-            "SELECT unit, arm, turn, block, slot, due, at, number FROM places "
+            "SELECT unit, arm, turn, block, slot, due, at, number, share FROM places "
             f"WHERE trial = ? AND unit {self._base.AMONG} ORDER BY turn",
             (self._trial, self._base.several(list(texts))),
         ).fetchall():
@@ -467,12 +467,12 @@ class SqlStore:
         for unit in units:
             batch.members[unit] = None
         seats: list[tuple[str, int]] = []
-        for unit, (arm, turn, block, slot, due, at, number) in rows.items():
+        for unit, (arm, turn, block, slot, due, at, number, share) in rows.items():
             chosen = int.from_bytes(arm, "big")
             if block is None:
                 batch.members[unit] = Member(chosen, turn)
                 continue
-            batch.members[unit] = Member(chosen, turn, block, slot)
+            batch.members[unit] = Member(chosen, turn, block, slot, share)
             if block in self._rows:
                 batch.by_seat[block, slot] = Place(unit, chosen, due, None, False, at, number)
                 seats.append((block, slot))
@@ -557,15 +557,17 @@ class SqlStore:
             return self._batch.members[unit]
         self.flush_if_any()
         found = self._base.one(
-            "SELECT arm, turn, block, slot FROM places WHERE unit = ? AND trial = ? "
+            "SELECT arm, turn, block, slot, share FROM places WHERE unit = ? AND trial = ? "
             "ORDER BY turn DESC LIMIT 1",
             (name_text(unit), self._trial),
         )
         if found is None:
             return None
-        arm, turn, block, slot = found
+        arm, turn, block, slot, share = found
         number = int.from_bytes(arm, "big")
-        return Member(number, turn) if block is None else Member(number, turn, block, slot)
+        if block is None:
+            return Member(number, turn)
+        return Member(number, turn, block, slot, share)
 
     def place_at(self, block: str, slot: int) -> Place:
         """One place; of the last one it is asked again and again when it was taken."""
@@ -712,6 +714,8 @@ class SqlStore:
                 self._open_block(key)
                 for slot, place in enumerate(block.places):
                     entry = Member(place.arm, turns[key, slot], key, slot)
+                    if members[place.unit][:4] == entry[:4]:
+                        entry = members[place.unit]
                     self._seat(place.unit, entry, place)
                 for slot, value in block.outcomes.items():
                     self._note(key, slot, value)
@@ -1038,13 +1042,13 @@ class SqlStore:
         here = (None, None) if member.slot < 0 else (member.block, member.slot)
         row = (
             name_text(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
-            number, due,
+            number, due, member.share,
         )  # fmt: skip
         if self._base.is_gathering:
             self._batch.places.append(row)
             self._batch.members[unit] = member
         else:
-            self._base.run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._base.run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _seat(self, unit: Name, member: Member, place: Place) -> None:
         row, action = self._rows[member.block], None
