@@ -63,7 +63,7 @@ KERNELS = {
     "audit/_identification.py": {"identify_often"},
     "audit/_streams.py": {"play_all"},
     "audit/_transcripts.py": {"play"},
-    "identify/_filling.py": {"fill_whole", "fill_mixed", "fill_ahead", "stride"},
+    "identify/_filling.py": {"fill_whole", "fill_mixed", "fill_ahead", "fill_between", "stride"},
     "identify/_loop.py": {"run"},
     "linear/_loop.py": {"run"},
     "simulator/_late.py": {"run_late"},

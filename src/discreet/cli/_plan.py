@@ -104,6 +104,9 @@ def command(
     deadlines: Annotated[
         str | None, flag('With --arrivals: other deadlines to show, "7 days,P21D".', "TIME,...")
     ] = None,
+    all_policies: Annotated[
+        bool, switch("--all-policies", "Simulate all policies that you can use.")
+    ] = False,
     seed: Annotated[int, flag("Random seed, for reproducible results.", "COUNT")] = 1,
     threads: Threads = None,
     json: Json = False,
@@ -114,7 +117,8 @@ def command(
     """Say what privacy will cost before a trial starts, and recommend a policy.
 
     Give the expected rates, or the number of arms with a range of rates or with the smallest gap
-    that matters. Every policy that you can use is simulated, with the arms in random order.
+    that matters. The policies that have been the best in measured questions like yours are
+    simulated, with the arms in random order; --all-policies simulates all that you can use.
 
     With --arrivals the plan is for a trial on a calendar: participants on worse arms, regret, days,
     a race for a winner, the width of intervals, and other deadlines.
@@ -155,6 +159,7 @@ def command(
                 given, arms=count, rates=span, gap=gap, horizon=rounds, goal=goal, risk=risk,
                 trust=trust, epsilon=epsilon, epsilons=others, delta=delta, seed=seed,
                 threads=threads, contexts=contexts, features=features, gain=gain,
+                all_policies=all_policies,
             )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was finished", err=True)

@@ -45,6 +45,7 @@ from ..protocol.plans._contexts import (
 )
 from . import _rules as rules
 from ._lists import as_lists, restored
+from ._randomness import Watched
 from ._rules import Action, Admission, Effect, Member, Place, Terms
 from ._run import Blocks, Context, Due, Outcomes, Run, Standing
 
@@ -105,7 +106,7 @@ class ContextRun(Run):
             setting.arms, setting.dimension, setting.horizon, 0.0, batch, int(release.each_alone),
             0.0,
         )  # fmt: skip
-        self.horizon, self.rule = setting.horizon, rule
+        self.horizon, self.rule, self.chooser = setting.horizon, rule, policy.rule
         self.grid: Grid = setting.grid
         self.random, self.noise, self.longest = random, None, longest
         self.private = policy.release.private_contexts
@@ -188,7 +189,8 @@ class ContextRun(Run):
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
         assert context is not None  # `context` refuses a unit without
         d = self.design.dimension
-        arm: int = self.steps.turn(self.design, self.head, context, self.random)
+        coins = Watched(self.random)
+        arm: int = self.steps.turn(self.design, self.head, context, coins)
         if self.waits:
             return Member(arm), None, self
         run = self.copy()
@@ -197,7 +199,18 @@ class ContextRun(Run):
         due = rules.closes(terms, now) if run.waits else None
         used = 1 if member is None else member.used + 1
         place = Place(unit, arm, due, action, run.private)
-        return Member(arm, used, self.key, slot), place, run
+        share = None if self.private or coins.drawn else 1.0
+        if coins.drawn and not self.private:
+            each = self.chooser.propensities(self.view, context, self.design.arms)
+            share = None if each is None else each[arm]
+        return Member(arm, used, self.key, slot, share), place, run
+
+    @property
+    def no_propensity(self) -> str:  # type: ignore[override]
+        """Why the probability of an arm is not known."""
+        if self.private:
+            return "it follows from features that are private"
+        return "with more than two arms, the policy's probabilities have no closed form"
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float

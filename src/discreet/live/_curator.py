@@ -724,7 +724,7 @@ class Curator:
             people, many = self._store.people, 0
             self._stale = True  # whatever is raised, the store has none of them
             with self._store.together():
-                for picked, arm, _ in given:
+                for picked, arm, version in given:
                     visitor = picked if known_as is None else known_as(picked)
                     if self._store.member(visitor) is not None or people.is_forgotten(visitor):
                         continue
@@ -735,7 +735,9 @@ class Curator:
                     before = run.head.at[TAKEN]
                     run, key, slot = seated_on(run, number, now)
                     place = Place(visitor, number, None, None, False, now, before)
-                    self._store.assign(visitor, Member(number, 1, key, slot), place, run.moved)
+                    share = weights[version].shares[arm]
+                    member = Member(number, 1, key, slot, share)
+                    self._store.assign(visitor, member, place, run.moved)
                     many += 1
             self._run, self._stale = run, False
             return many

@@ -27,7 +27,7 @@ from pathlib import Path
 from sys import float_info
 from typing import TYPE_CHECKING, Any, Never
 
-from .._checks import Name, check_arms, check_horizon
+from .._checks import Name, check_arms, check_horizon, count
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from ..inference._record import Record
 from ..inference._within import EpochRecord
@@ -327,6 +327,26 @@ class Rehearsal:
         if not self._left:
             self._run.close(float(total))
             self._open()
+
+    def propensities(self, draws: int = 1000) -> dict[Name, float]:
+        """The probability of each arm for the open batch, given what was released before.
+
+        Exact where the policy draws no coins: then one arm has 1. Else the share of `draws` choices
+        that the policy would have made, by coins of their own: a probability p has a standard error
+        of sqrt(p(1 - p)/draws). With a calendar ask `rehearsal.trial.propensity(unit)`.
+
+        Example:
+            >>> import discreet
+            >>> row = discreet.policy("dp-imed", epsilon=1.0)
+            >>> discreet.Rehearsal(row, ["A", "B"], seed=1).propensities()
+            {'A': 1.0, 'B': 0.0}
+        """
+        draws = count("draws", draws, fix="use for example draws=1000")
+        if self._label is None:
+            self._refuse_more()
+        choose = self.policy.choose_kernel.interpreted()
+        found = self._run.propensities(choose, draws)
+        return dict(zip(self._arms, found, strict=True))
 
     @property
     def remaining(self) -> int:

@@ -404,6 +404,40 @@ class Trial(Curator):
                 for arm, (mean, width) in zip(self._labels, found, strict=True)
             ]
 
+    @unheld
+    def propensity(self, unit: Name) -> float:
+        """The probability with which a participant got the arm, for inverse propensity weights.
+
+        It is that of its latest place, given all releases before, public features, and the window:
+        how many places of each arm it was to have. Of a window the order is random, so everybody in
+        it has the arm with the probability of the arm's share; an arm without a place has 0. No
+        outcome that is not released enters.
+
+        Raises:
+            UnknownUnit: If the unit has no arm.
+            TrialError: If it is not known: for a unit without a place, for arms that are hidden or
+                features that are private, and where the policy draws an arm from a law without a
+                closed form.
+
+        Example:
+            >>> import discreet
+            >>> trial = discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"])
+            >>> arm = trial.assign("patient-1")
+            >>> trial.propensity("patient-1")
+            0.5
+        """
+        with self._turn(), self._store.held():
+            self._ready()
+            if self._care.kits:
+                raise TrialError("arms are hidden behind kits here, and a propensity tells them")
+            member = self._store.member(check_unit(unit))
+            if member is None:
+                raise UnknownUnit(f"participant {unit!r} has not been assigned an arm")
+            if member.share is None:
+                why = self._run.no_propensity if member.block else "it has no place"
+                raise TrialError(f"the propensity of {unit!r} is not known: {why}")
+            return member.share
+
     def as_text(self, width: int = 0) -> str:
         """The report in words, for so many columns; as `print` shows it by default."""
         return reports.as_text(self.report(), width)
