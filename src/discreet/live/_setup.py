@@ -81,6 +81,8 @@ class Plan(NamedTuple):
         low, high = self.outcome_range
         if self.settings.get("binary"):
             return f"{low:g} or {high:g}"
+        if self.settings.get("truncate"):
+            return f"a number, truncated to lie from {low:g} to {high:g}"
         return f"a number from {low:g} to {high:g}"
 
     def with_arms(self, arms: int) -> Plan:
@@ -122,7 +124,7 @@ def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
-    planned: int | None, estimate: bool, trend: bool = False,
+    planned: int | None, estimate: bool, trend: bool = False, truncate: bool = False,
     conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
@@ -144,6 +146,11 @@ def finite_plan(
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
     binary = bool(binary) or row.release.takes_binary
+    if truncate and binary:
+        raise InvalidArgument(
+            "truncate", f"be left out for {row.name}, whose outcomes have two values", True,
+            "take another policy, for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+        )  # fmt: skip
     if is_test(row):
         horizon = check_tested(row, horizon, streams)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)
@@ -160,6 +167,8 @@ def finite_plan(
     if unverified:
         guarantee = replace(guarantee, conditions=(*guarantee.conditions, *unverified))
     settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
+    if truncate:
+        settings["truncate"] = True
     if unverified:
         settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
@@ -199,7 +208,7 @@ def finite_plan(
                 policy, more, horizon=horizon, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=estimate, conditions=unverified, sources=sources,
+                estimate=estimate, truncate=truncate, conditions=unverified, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -221,7 +230,11 @@ def finite_plan(
         guarantee,
         (low, high),
         steps_of(
-            low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
+            low,
+            high,
+            lambda number: round((number - low) / (high - low) * RESOLUTION),
+            binary,
+            truncate,
         ),
         "record what was measured: a test counts one of two outcomes"
         if row.release.takes_binary
@@ -328,7 +341,7 @@ def context_plan(
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
     shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
-    conditions: Sequence[str] | None,
+    conditions: Sequence[str] | None, truncate: bool = False,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear._view import LinearSetting
@@ -344,11 +357,12 @@ def context_plan(
             "risk", "be left out for a policy with contexts, which stops with no answer", risk,
             "leave it out",
         )  # fmt: skip
-    if outcome_range is not None:
-        raise InvalidArgument(
-            "outcome_range", "be left out: the policy says what it clips outcomes to",
-            outcome_range, "adac-oful takes low=..., high=...",
-        )  # fmt: skip
+    for name, value in (("outcome_range", outcome_range), ("truncate", truncate or None)):
+        if value is not None:
+            raise InvalidArgument(
+                name, "be left out: the policy says what it clips outcomes to",
+                value, "adac-oful takes low=..., high=...",
+            )  # fmt: skip
     if binary:
         raise InvalidArgument(
             "binary", "be left out with contexts, which have no interval of a mean", binary,
@@ -390,13 +404,17 @@ def context_plan(
 
 
 def steps_of(
-    low: float, high: float, scaled: Callable[[float], int], binary: bool = False
-) -> Callable[[object], int | None]:
+    low: float, high: float, scaled: Callable[[float], int], binary: bool = False,
+    truncate: bool = False,
+) -> Callable[[object], int | None]:  # fmt: skip
     """A function that makes whole steps of outcomes; `binary` ones are the ends of the range, and
-    nothing between."""
+    nothing between. `truncate`: those beyond it are moved to its ends, before anything is summed,
+    so that one outcome moves a sum by the range at most, whatever it is."""
 
     def steps(outcome: object) -> int | None:
         number = outcome if type(outcome) is float else number_of(outcome)
+        if truncate and number is not None and number == number:
+            number = min(max(number, low), high)
         if number is None or not low <= number <= high:
             return None
         return None if binary and low < number < high else scaled(number)
