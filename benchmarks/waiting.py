@@ -5,6 +5,10 @@
 Somebody's outcome comes, or does not, by a coin; a moment later an observer asks for an arm. The
 area under the curve (AUC) of that duration is 1/2 if it says nothing. Without a beat the observer
 waits for the outcome to be stored; with one (`discreet.live.Beat`) every commit comes at its time.
+
+Processes that release hold the trial while they store an outcome. In PostgreSQL workers that do not
+release (`releases_here=False`) hold its block alone: whoever asks for an arm waits for the disk at
+most. So both kinds are measured without a beat.
 """
 
 from __future__ import annotations
@@ -35,16 +39,16 @@ def auc(with_: list[float], without: list[float]) -> float:
     return longer / (len(with_) * len(without))
 
 
-def user_of(make: Make, name: str, beat: float, until: ExitStack) -> Trial | Beat:
-    """A worker's own trial, with a beat or without."""
-    trial = until.enter_context(Trial.load(make(name, releases_here=False)))
+def user_of(make: Make, name: str, beat: float, here: bool, until: ExitStack) -> Trial | Beat:
+    """A process's own trial, with a beat or without; it releases or not."""
+    trial = until.enter_context(Trial.load(make(name, releases_here=here)))
     return until.enter_context(Beat(trial, beat)) if beat else trial
 
 
-def answering(make: Make, name: str, beat: float, told: Connection) -> None:
-    """Another worker: it hands an outcome in when it is told to."""
+def answering(make: Make, name: str, beat: float, here: bool, told: Connection) -> None:
+    """Another process: it hands an outcome in when it is told to."""
     with ExitStack() as until:
-        user = user_of(make, name, beat, until)
+        user = user_of(make, name, beat, here, until)
         told.send("ready")
         while (unit := told.recv()) is not None:
             if unit:
@@ -52,16 +56,16 @@ def answering(make: Make, name: str, beat: float, told: Connection) -> None:
             told.send("done")
 
 
-def measured(make: Make, name: str, beat: float, number: int, seed: int) -> float:
+def measured(make: Make, name: str, beat: float, here: bool, number: int, seed: int) -> float:
     """The AUC of durations, by that many random draws."""
     planned(make(name)).close()
     draws, found = random.Random(seed), ([], [])  # type: ignore[var-annotated]
     here, there = multiprocessing.Pipe()
     context = multiprocessing.get_context("spawn")
-    other = context.Process(target=answering, args=(make, name, beat, there))
+    other = context.Process(target=answering, args=(make, name, beat, here, there))
     other.start()
     with ExitStack() as until:
-        user = user_of(make, name, beat, until)
+        user = user_of(make, name, beat, here, until)
         user.assign("first")
         here.recv()
         for unit in range(number):
@@ -85,10 +89,11 @@ def main() -> None:
     number = asked.parse_args().number
     with stores() as makers:
         for name, make in makers.items():
-            found = measured(make, "direct", 0.0, number, 1)
-            print(f"{name}, without a beat: AUC {found:.3f}")
-            found = measured(make, "beat", BEATS[name], number, 2)
-            print(f"{name}, with a beat of {1000 * BEATS[name]:g} ms: AUC {found:.3f}")
+            for here, who in ((True, "that release"), (False, "that do not")):
+                found = measured(make, f"direct {here}", 0.0, here, number, 1)
+                print(f"{name}, processes {who}, without a beat: AUC {found:.3f}", flush=True)
+            found = measured(make, "beat", BEATS[name], True, number, 2)
+            print(f"{name}, with a beat of {1000 * BEATS[name]:g} ms: AUC {found:.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ OPTIONS = {
     "_checks.py": {"number"},
     "confirm/_adaptive.py": {"epochs"},
     "confirm/_alarm.py": {"alarm"},
+    "confirm/_characteristics.py": {"operating"},
     "confirm/_designs.py": {"design"},
     "confirm/_several.py": {"several"},
     "confirm/_sizes.py": {"size", "power_at"},

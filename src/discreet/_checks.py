@@ -280,13 +280,13 @@ def action_array(argument: str, values: ArrayLike, dimensions: int = 2) -> Float
 # trials
 
 
-def check_arms(arms: int | Sequence[Name]) -> tuple[Name, ...]:
+def check_arms(arms: int | Sequence[Name], least: int = 2) -> tuple[Name, ...]:
     """The names of the arms; a number stands for 0, 1, 2, ..."""
     fix = 'use arms=3, or names such as ["A", "B"]'
     if isinstance(arms, bool | str) or not isinstance(arms, Integral | Sequence):
         raise InvalidArgument("arms", "be a number or a list of names", arms, fix)
     names = tuple(range(int(arms))) if isinstance(arms, Integral) else tuple(arms)
-    if len(names) < 2:
+    if len(names) < least:
         raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
     return check_names("arms", names, fix)
 

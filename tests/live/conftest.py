@@ -12,6 +12,7 @@ from discreet.live._contexts import secure_steps
 from discreet.live._stream_run import device_of, steps_of
 from discreet.live.stores import _database as database
 from discreet.live.stores import _seal as seal
+from discreet.live.stores import _server
 from discreet.privacy import _noise as simulated_noise
 from postgres import postgres, url
 
@@ -44,6 +45,20 @@ def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the waiting for the disk where no crash is tested."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     monkeypatch.setattr(database, "SYNCHRONOUS", "OFF")
+
+
+@pytest.fixture
+def own_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a storm changes in this process is put back."""
+    from discreet.live import _course, _curator
+    from discreet.privacy import _secure as secure
+
+    for module, names in (
+        (secure, ("laplace", "padded", "AHEAD")), (_course, ("MOST",)), (_curator, ("PATIENCE",)),
+        (_server, ("PATIENCE",)),
+    ):  # fmt: skip
+        for name in names:
+            monkeypatch.setattr(module, name, getattr(module, name))
 
 
 def forbidden(*args: Any, **options: Any) -> Any:

@@ -477,7 +477,7 @@ def in_flight(url: str, clock: Clock, noise: CountedNoise) -> float:
         from discreet.live.stores import _seal as seal
 
         sealed = seal.sealed(key, seal.outcome_text(1 << 20))
-        store._base.hand_in((store._trial, member.block, member.slot), key, sealed)
+        store._base.hand_in((store._trial, member.block, member.slot), key, sealed, False)
         flying.append(store)
     clock.now += 5.0
     with thread(trial.settle):

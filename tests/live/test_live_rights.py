@@ -17,9 +17,9 @@ from discreet.live import Strata, Trial
 from discreet.live._arguments import grouped
 from discreet.live._pairs import PairRun
 from discreet.live._run import Run
+from discreet.live.stores import SqliteStore
 from discreet.live.stores import _seal as seal
 from discreet.live.stores._database import Database
-from discreet.live.stores._sql import SqlStore
 from discreet.privacy._source import SECURE
 
 pytestmark = pytest.mark.usefixtures("no_sync")
@@ -346,7 +346,10 @@ def test_strata_know_who_has_withdrawn_elsewhere(tmp_path: Path) -> None:
 # --- nothing is left ------------------------------------------------------------------------------
 
 
-def test_nothing_of_an_outcome_is_left_in_the_files_after_its_withdrawal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("who", ["curator", "worker"])
+def test_nothing_of_an_outcome_is_left_in_the_files_after_its_withdrawal(
+    who: str, tmp_path: Path
+) -> None:
     """Every place where a sealed outcome may lie is opened with every key that is left; the same
     search finds what was not withdrawn."""
     clock, path = Clock(), tmp_path / "trial.db"
@@ -354,8 +357,10 @@ def test_nothing_of_an_outcome_is_left_in_the_files_after_its_withdrawal(tmp_pat
         units = filled(trial, 3)
         trial.record(units[1], SECRET)
         assert remembered(path), "the search finds nothing"
-        trial.withdraw(units[1])
+        with Trial.load(SqliteStore(path, releases_here=False), clock=clock) as worker:
+            (worker if who == "worker" else trial).withdraw(units[1])
         assert not remembered(path)
+        assert trial.status == "collecting"  # it has read where the trial stands
         assert SECRET_STEPS not in values_in_memory(trial._store)
         trial.record(units[1], SECRET)
         assert not remembered(path)
@@ -370,12 +375,16 @@ def test_nothing_of_an_outcome_is_left_in_the_files_after_its_withdrawal(tmp_pat
 def test_without_a_new_key_the_search_finds_what_was_withdrawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqlStore, "_renew", lambda self, block: None)
     monkeypatch.setattr(Database, "clean", lambda self: None)
     clock, path = Clock(), tmp_path / "trial.db"
     with made(window=2)(clock=clock, path=path) as trial:
         units = filled(trial, 3)
         trial.record(units[1], SECRET)
+        store: Any = trial._store
+        with store.held():
+            store.ready()
+            key = store.row(store.member(units[1]).block).key
+        monkeypatch.setattr(seal, "new_key", lambda: key)
         trial.withdraw(units[1])
         assert remembered(path)
 

@@ -145,6 +145,13 @@ class Rights(RuleBasedStateMachine):
         if self.waits(unit):
             self.values[unit] = None
 
+    @rule(unit=UNITS, outcome=OUTCOMES)
+    def another_thought(self, unit: str, outcome: int) -> None:
+        """After a withdrawal nothing counts."""
+        if unit in self.places:
+            self.withdraw(unit)
+            self.correct(unit, outcome)
+
     @rule(lapse=st.sampled_from([0.5, 3.0, 10.0]))
     def later(self, lapse: float) -> None:
         self.clock.now += lapse

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from golden import LIVES
 from live_cases import Clock, CountedNoise
+from live_disk import THOROUGH
 from test_live_interruptions import Injector
 
 import discreet
@@ -184,7 +185,7 @@ def test_an_interrupt_in_add_leaves_no_object_without_the_arm(tmp_path: Path) ->
         trial.close()
         if not interrupted:
             break
-        at += 17
+        at += 17 if THOROUGH else 53
     assert at > 100
 
 

@@ -27,21 +27,6 @@ CRASHES = KILLS // 20
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kill -9")
 
 
-@pytest.fixture
-def own_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a storm changes in this process is put back."""
-    from discreet.live import _course, _curator
-    from discreet.live.stores import _server
-    from discreet.privacy import _secure as secure
-
-    for module, names in (
-        (secure, ("laplace", "padded", "AHEAD")), (_course, ("MOST",)), (_curator, ("PATIENCE",)),
-        (_server, ("PATIENCE",)),
-    ):  # fmt: skip
-        for name in names:
-            monkeypatch.setattr(module, name, getattr(module, name))
-
-
 def raw_in(data: bytes) -> bool:
     marks = [str(SECRET).encode(), str(SECRET_STEPS).encode(), SECRET_STEPS.to_bytes(8, "big")]
     return any(mark in data for mark in marks)

@@ -167,7 +167,7 @@ def test_a_rehearsal_starts_nothing() -> None:
     Path("plan.toml").write_text(TOML)
     arguments = ("new", "t.db", "--settings", "plan.toml", "--rehearse", "--rates", ".2,.7")
     said = call(*arguments).stdout
-    assert "protects nobody, and nothing was started" in said
+    assert "protects no one, and nothing was started" in said
     assert "finished: 60 assigned" in said
     assert call(*arguments).stdout == said
     shown = told(*arguments, "--arrivals", "30")

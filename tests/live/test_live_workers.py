@@ -14,9 +14,10 @@ import pytest
 from live_cases import Clock, CountedNoise
 
 from discreet import Assignment, Outcomes
-from discreet.errors import InvalidArgument, TrialBusy, TrialError
+from discreet.errors import InvalidArgument, TrialBusy, TrialError, Withdrawn
 from discreet.live import Beat, Strata, Trial, _curator, curate
 from discreet.live.stores import PostgresStore, SqliteStore, grant_roles
+from discreet.live.stores._server import Server
 from discreet.live.stores._sql import SqlStore
 from discreet.policies import policy
 from discreet.testing._stores import check_workers
@@ -41,7 +42,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def planned(store: SqlStore, clock: Any = None, **options: Any) -> Trial:
     options = {"deadline": 5.0, "missing": 0.0, **options}
-    row = policy("dp-imed", epsilon=1.0, first=1)
+    row = policy("dp-imed", epsilon=1.0, first=options.pop("first", 1))
     options.setdefault("assignment", Assignment(window=1))
     return Trial(row, ["A", "B"], path=store, clock=clock, **options)
 
@@ -293,21 +294,153 @@ def test_the_role_of_workers_writes_outcomes_and_reads_none(
     curator.close()
 
 
-def test_a_worker_gives_no_second_place_to_whoever_may_have_withdrawn(
-    make: Make, clock: Clock
+# --- rights, where outcomes are not read ----------------------------------------------------------
+
+
+@pytest.fixture(params=["sqlite", "postgres", "postgres as web"])
+def pair(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
+) -> Iterator[Callable[..., tuple[Trial, Trial]]]:
+    """A curator and a worker of one new trial; in PostgreSQL by their own roles, too."""
+    made, number = list[Trial](), itertools.count()
+
+    def make(**options: Any) -> tuple[Trial, Trial]:
+        name, opened = f"t{next(number)}", dict[bool, SqlStore]()
+        for here in (True, False):
+            if request.param == "sqlite":
+                opened[here] = SqliteStore(tmp_path / f"{name}.db", releases_here=here)
+                continue
+            to = request.getfixturevalue("url")
+            if request.param == "postgres as web" and not here:
+                roles = request.getfixturevalue("roles")
+                grant_roles(to, web=roles["web"].partition("://")[2].partition(":")[0])
+                to = roles["web"]
+            opened[here] = PostgresStore(to, name, releases_here=here)
+            if here:
+                made.append(planned(opened[True], clock, **options))
+        if request.param == "sqlite":
+            made.append(planned(opened[True], clock, **options))
+        made.append(Trial.load(opened[False], clock=clock))
+        return made[-2], made[-1]
+
+    yield make
+    for trial in made:
+        trial.close()
+
+
+CORRECTED = Outcomes(corrections="deadline", conflicts="ignore")
+
+
+def counted(curator: Trial, noise: CountedNoise) -> dict[Any, float]:
+    """The sum of each release, without its noise."""
+    report = curator.report()
+    assert len(report["course"] or ()) == len(noise.drawn)
+    return {
+        (entry["arm"], entry["size"]): (entry["mean"] or 0.0) * entry["size"] - drawn / 2**20
+        for entry, drawn in zip(report["course"] or (), noise.drawn, strict=True)
+    }
+
+
+def test_a_worker_withdraws_with_the_same_result(
+    pair: Any, clock: Clock, noise: CountedNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads no outcomes, so it cannot know; the process that releases does."""
-    curator = Trial(
-        policy("dp-imed", epsilon=1.0), ["A", "B"], deadline=5.0, missing=0.0, clock=clock,
-        path=make(), outcomes=Outcomes(contributions=2, conflicts="ignore"),
+    monkeypatch.setattr("discreet.live._randomness.SystemRandomness.below", lambda self, most: 0)
+    shown = []
+    for who in (0, 1):
+        users = pair(assignment=Assignment(window=2), outcomes=CORRECTED)
+        curator, worker = users
+        noise.drawn.clear()
+        for unit in ("u-one-of-them", "v-one-of-them"):
+            worker.assign(unit)
+            worker.record(unit, 1.0)
+        before = worker.report()
+        remains = [users[who].withdraw("u-one-of-them")]
+        assert worker.report() == curator.report() == before
+        worker.record("u-one-of-them", 1.0)  # nothing of it counts
+        worker.correct("u-one-of-them", 1.0)
+        assert worker.assign("u-one-of-them") == curator.assign("u-one-of-them")
+        clock.now += 5.0
+        curator.settle()
+        remains += [users[who].withdraw(unit) for unit in ("u-one-of-them", "v-one-of-them")]
+        for user in users:
+            with pytest.raises(Withdrawn):
+                user.assign("v-one-of-them")
+        sums = counted(curator, noise)
+        assert sorted(round(found, 6) for found in sums.values()) == [0.0, 1.0]
+        trail = [(entry["number"], entry["what"]) for entry in curator.log(verify=True)]
+        shown.append((remains, sums, trail))
+    assert shown[0] == shown[1]
+
+
+def test_a_worker_corrects_until_the_deadline(pair: Any, clock: Clock, noise: CountedNoise) -> None:
+    curator, worker = pair(outcomes=CORRECTED, assignment=Assignment(window=2))
+    for unit, outcomes in (("x", [1.0, 0.5, 0.25]), ("y", [0.5, 1.0])):
+        worker.assign(unit)
+        worker.record(unit, outcomes[0])
+        worker.record(unit, 0.75)  # the first one stands
+        for outcome in outcomes[1:]:
+            worker.correct(unit, outcome)
+    clock.now += 5.0
+    for unit in "xy":
+        worker.correct(unit, 0.125)  # late
+    curator.settle()
+    assert sorted(round(found, 6) for found in counted(curator, noise).values()) == [0.25, 1.0]
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_the_next_place_of_whoever_has_withdrawn_does_not_count_either(
+    pair: Any, clock: Clock, noise: CountedNoise, gone: bool
+) -> None:
+    """A worker reads no outcomes, and does not learn who has withdrawn."""
+    curator, worker = pair(
+        first=4, outcomes=Outcomes(contributions=2, conflicts="ignore"),
+        assignment=Assignment(window=2),
     )  # fmt: skip
-    worker = Trial.load(make(releases_here=False), clock=clock)
-    arm = worker.assign("x")
-    curator.withdraw("x")
+    worker.assign("x")
+    if gone:
+        curator.withdraw("x")
     clock.now += 5.0  # the place is settled, its block is open
-    with pytest.raises(TrialError, match="does not release"):
-        worker.assign("x")
-    assert curator.assign("x") == curator.assign("x")
-    assert arm in curator.arms
+    worker.assign("x")
+    assert worker.report()["assigned"] == curator.report()["assigned"] == 2
+    worker.record("x", 1.0)
+    curator.finish()
+    clock.now += 5.0
+    curator.settle()
+    found = sum(counted(curator, noise).values())
+    assert round(found, 6) == (0.0 if gone else 1.0)
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_an_outcome_that_meets_a_withdrawal_is_sealed_under_the_new_key(
+    url: str, clock: Clock, planted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that hands in holds no head, so another key may come between its look and its
+    write. What it had sealed under the old one nobody could read."""
+    curator = planned(PostgresStore(url, "t"), clock, first=8)
+    worker = Trial.load(PostgresStore(url, "t", releases_here=False), clock=clock)
+    arms: dict[Any, list[str]] = {}
+    for unit in "abc":  # of three, two are in one block
+        arms.setdefault(worker.assign(unit), []).append(unit)
+    x, y, *_ = max(arms.values(), key=len)
+    hand_in = Server.hand_in
+
+    def meets(base: Server, place: Any, key: bytes, sealed: bytes, corrects: bool) -> bool:
+        monkeypatch.setattr(Server, "hand_in", hand_in)
+        curator.withdraw(y)
+        if planted:
+            store: Any = curator._store
+            key = store.row(place[1]).key
+        return hand_in(base, place, key, sealed, corrects)
+
+    monkeypatch.setattr(Server, "hand_in", meets)
+    worker.record(x, 1.0)
+    with curator._turn(), curator._store.held():
+        curator._stand()
+        member = curator._store.member(x)
+        assert member is not None
+        outcomes = dict(curator._store.whole(member.block).outcomes)
+    assert (outcomes.get(member.slot) == 1 << 20) is not planted
+    worker.assign("z")  # it goes on
+    assert worker.report() == curator.report()
     worker.close()
     curator.close()

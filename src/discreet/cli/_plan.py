@@ -97,6 +97,10 @@ def command(
         bool,
         switch("--trend", "With --arrivals: compare arms within epochs alone, against trends."),
     ] = False,
+    strata: Annotated[
+        str | None,
+        flag("With --arrivals: groups that release their own sums, or their shares.", "COUNT|P,P"),
+    ] = None,
     deadlines: Annotated[
         str | None, flag('With --arrivals: other deadlines to show, "7 days,P21D".', "TIME,...")
     ] = None,
@@ -129,7 +133,7 @@ def command(
     late = {
         "delay": delay, "delay_law": delay_law, "delay_mean": delay_mean, "missing": missing,
         "default": default, "drift": drift, "deadlines": deadlines, "days": days, "share": share,
-        "trend": trend or None,
+        "trend": trend or None, "strata": strata,
     }  # fmt: skip
     for name, value in late.items():
         if value is not None and arrivals is None:
@@ -168,6 +172,13 @@ def command(
         raise typer.Exit(130)
 
 
+def _strata(given: str | None) -> int | list[float]:
+    """How many, or their shares."""
+    if given is None:
+        return 1
+    return numbers("strata", given) if "," in given else whole("strata", given)
+
+
 def _with_calendar(
     means: list[float] | None,
     arms: int | None,
@@ -200,6 +211,6 @@ def _with_calendar(
         default=default, drift=drift_of(late["drift"]),
         deadlines=others,
         share=0.0 if late["share"] is None else numbers("share", late["share"]),
-        trend=bool(late["trend"]),
+        trend=bool(late["trend"]), strata=_strata(late["strata"]),
         **rest,
     )  # fmt: skip

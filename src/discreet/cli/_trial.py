@@ -1,4 +1,4 @@
-"""`discreet trial`: a live trial in a file, for scripts and for other languages.
+"""`discreet trial`: a live trial in a file or a database, for scripts and for other languages.
 
 JSON goes in on standard input and comes out on standard output. Outcomes are read from there and
 from nowhere else: what stands on a command line is seen by every process of the machine, and ends
@@ -20,6 +20,7 @@ from .._checks import Name, one_of
 from ..errors import DiscreetError, InvalidArgument, TrialError
 from ._options import Json, argument, flag, numbers, switch
 from ._output import or_refused, print_json, print_text, width_of_output
+from ._places import Place, in_a_file, place_of
 from ._ward import number_in, print_rows, rehearse, rows_of, settings_of, wrapped
 
 if TYPE_CHECKING:
@@ -33,10 +34,12 @@ T = TypeVar("T")
 Entry = dict[str, Any]
 
 NAME = "trial"
-SUMMARY = "Run a live trial in a file: JSON in, JSON out."
+SUMMARY = "Run a live trial in a file or a database: JSON in, JSON out."
 
-File = Annotated[Path, argument("The file of the trial.", "FILE")]
-To = Annotated[Path, argument("The new file.", "TO")]
+File = Annotated[
+    str, argument("The file of the trial, or postgresql://host/database#name.", "FILE")
+]
+To = Annotated[str, argument("The new file.", "TO")]
 Arm = Annotated[str, argument("The name of the arm.", "ARM")]
 By = Annotated[str, flag("Who decides, for the trail.", "NAME")]
 Reason = Annotated[str, flag("Why, for the trail.", "TEXT")]
@@ -74,19 +77,19 @@ def new(
     `missing` (0 if silence means that outcome, "estimate" if silence means that it is unknown),
     `horizon`, `window`, ... A test has a `design` in place of a policy: an object with what
     `discreet.confirm.design` takes. With `strata` (a list), every stratum has a copy of the
-    policy; `horizon` is that of every stratum. `ledger` has the `path` of a ledger of budgets, and
-    its cap where it is new (`epsilon`, `rho`). What was planned is repeated in words before the
-    trial starts.
+    policy; `horizon` is that of all strata together, or an object with one for each. `ledger` has
+    the `path` of a ledger of budgets, and its cap where it is new (`epsilon`, `rho`). What was
+    planned is repeated in words before the trial starts.
     """
     from .._plans import planned
-    from ..live.stores import SqliteStore
 
+    place = place_of(file)
     asked = _read("settings", dict) if settings is None else settings_of(settings)
     ledger = asked.pop("ledger", None)
     plan = planned(asked)
-    if file.exists() and not (check or rehearsed):
+    if place.is_taken and not (check or rehearsed):
         raise InvalidArgument(
-            "FILE", "be new", str(file), "go on with it by discreet trial assign, or take another"
+            "FILE", "be new", str(place), "go on with it by discreet trial assign, or take another"
         )
     if rehearsed:
         _rehearse(plan, rates, arrivals, seed, json)
@@ -95,7 +98,7 @@ def new(
     with plan.start(None) as trial:  # what is refused is refused here, and leaves nothing
         shown = trial.report()
         one = shown.get("strata", [shown])[0]
-        made: Entry = {"file": str(file), "policy": shown["policy"]}
+        made: Entry = {"file": str(place), "policy": shown["policy"]}
         if strata is not None:
             made["strata"] = strata
         made |= {"settings": one["settings"]} if json else one["settings"]
@@ -105,7 +108,7 @@ def new(
     if check:
         return
     more = {} if ledger is None else {"ledger": _ledger_of(ledger)}
-    plan.start(SqliteStore(file, witness=witness), **more).close()
+    plan.start(place.store(witness), **more).close()
     if json:
         _print(made, json)
 
@@ -347,7 +350,7 @@ def log(
     with _opened(file) as trial:
         found = trial.log(verify=verify)
     if export is not None:
-        if _is_of(file.resolve(), export.resolve()):
+        if place_of(file).owns(export):
             raise InvalidArgument(
                 "export", "be no file of the trial", str(export), "use for example trail.csv"
             )
@@ -387,7 +390,9 @@ def unblind(
 
     with _opened(file) as trial:
         if isinstance(trial, Strata):
-            raise InvalidArgument("FILE", "be a trial with kits", str(file), "this one has strata")
+            raise InvalidArgument(
+                "FILE", "be a trial with kits", str(place_of(file)), "this one has strata"
+            )
         arm = trial.unblind(unit, by=by, reason=reason)
     _print({"unit": unit, "arm": arm}, json)
 
@@ -399,7 +404,9 @@ def restock(file: File, by: By = "", reason: Reason = "", json: Json = False) ->
     kits = _read("kits", dict)
     with _opened(file) as trial:
         if isinstance(trial, Strata):
-            raise InvalidArgument("FILE", "be a trial with kits", str(file), "this one has strata")
+            raise InvalidArgument(
+                "FILE", "be a trial with kits", str(place_of(file)), "this one has strata"
+            )
         trial.restock({_arm_of(trial, arm): codes for arm, codes in kits.items()},
                       by=by, reason=reason)  # fmt: skip
     _print({"kits": sum(map(len, kits.values()))}, json)
@@ -439,7 +446,7 @@ def report(
         raise InvalidArgument("table", "come with csv", table, "add --format csv")
     if output is not None:
         check_path(output)
-        if _is_of(file.resolve(), output.resolve()):
+        if place_of(file).owns(output):
             raise InvalidArgument(
                 "output", "be no file of the trial", str(output), "use for example report.html"
             )
@@ -478,16 +485,6 @@ def verdict(file: File, by: By = "", reason: Reason = "", json: Json = False) ->
         print_json(test)
     else:
         print_text(test["sentence"])
-
-
-def _is_of(trial: Path, path: Path) -> bool:
-    """Whether a file is, or could be, one of the trial's own: beside it by its name."""
-    beside = path.name[len(trial.name) :]
-    return (
-        path.parent == trial.parent
-        and path.name.startswith(trial.name)
-        and (not beside or beside[0] in ".-")
-    )
 
 
 def _formed(kind: str, shown: Report, words: str, table: str, zone: ZoneInfo | None) -> str:
@@ -533,7 +530,8 @@ def add(file: File, arm: Arm, by: By = "", reason: Reason = "", json: Json = Fal
     with _opened(file) as trial:
         if isinstance(trial, Strata):
             raise InvalidArgument(
-                "FILE", "be a single trial: the strata have the arms that were planned", str(file),
+                "FILE", "be a single trial: the strata have the arms that were planned",
+                str(place_of(file)),
                 "start a trial of its own for the new arm",
             )  # fmt: skip
         trial.add(arm, by=by, reason=reason)
@@ -616,13 +614,14 @@ def backup(file: File, to: To, by: By = "", reason: Reason = "", json: Json = Fa
     Outcomes that are not released yet, exact sums and keys are left out. So a backup can be read,
     but never goes on: it is fenced.
     """
+    path = in_a_file("TO", to, "a backup is a file: use for example backup.db")
     with _opened(file) as trial, or_refused("the backup could not be written"):
-        trial.backup(to, by=by, reason=reason)
-    _print({"file": str(to)}, json)
+        trial.backup(path, by=by, reason=reason)
+    _print({"file": to}, json)
 
 
 def restore(
-    file: Annotated[Path, argument("The backup.", "FILE")], to: To, json: Json = False
+    file: Annotated[str, argument("The backup.", "FILE")], to: To, json: Json = False
 ) -> None:
     """A backup as the file of a trial, to be read or to be ended.
 
@@ -630,11 +629,12 @@ def restore(
     """
     from ..live import Trial
 
-    _check_started(file)
+    backup, path = in_a_file("FILE", file, PUT_BACK), in_a_file("TO", to, PUT_BACK)
+    _check_started(place_of(backup))
     with or_refused("the backup could not be restored"):
-        Trial.restore(file, to)
+        Trial.restore(backup, path)
     with _opened(to) as trial:
-        _print({"file": str(to), "status": trial.status}, json)
+        _print({"file": to, "status": trial.status}, json)
 
 
 def move(file: File, to: To, json: Json = False) -> None:
@@ -644,15 +644,19 @@ def move(file: File, to: To, json: Json = False) -> None:
     """
     from ..live import Trial
 
-    _check_started(file)
+    old, path = in_a_file("FILE", file, MOVED), in_a_file("TO", to, MOVED)
+    _check_started(place_of(old))
     with or_refused("the trial could not be moved"):
-        Trial.move(file, to)
-    _print({"file": str(to)}, json)
+        Trial.move(old, path)
+    _print({"file": to}, json)
 
 
 def fence(
     file: File,
     stop: Annotated[bool, switch("--stop", "End it with what this file has released.")] = False,
+    charge: Annotated[
+        bool, switch("--charge", "Continue without open blocks, and multiply the guarantee.")
+    ] = False,
     by: By = "",
     reason: Reason = "",
     json: Json = False,
@@ -660,17 +664,41 @@ def fence(
     """What to do about a trial that is fenced: an old copy, or one without its witness.
 
     Put the newest file and its witness back where they were; then it goes on. If they are lost, end
-    it with --stop: outcomes that wait are erased, and nothing is released any more. Without --stop
+    it with --stop: outcomes that wait are erased, and nothing is released any more. Or continue
+    with --charge, if the file is an old copy and its witness is there: open blocks are void, and
+    the guarantee is multiplied by one plus the number of fences that were passed so. Without either
     this says whether, and why, it is fenced.
     """
+    from ..live import Strata
+
+    if stop and charge:
+        raise InvalidArgument("charge", "be given without --stop", charge, "choose one of them")
     with _opened(file) as trial:
-        if stop:
+        if charge and not isinstance(trial, Strata):
+            trial.fence(charge=True, by=by, reason=reason)
+        elif charge:
+            raise InvalidArgument("charge", "be left out by stratum", charge, "use --stop")
+        elif stop:
             trial.fence(by=by, reason=reason)
         shown = trial.report()
     one = shown.get("strata", [shown])[0]
-    _print({"status": shown["status"], "fence": one.get("fence", "")}, json)
+    _print(
+        {
+            "status": shown["status"], "fence": one.get("fence", ""),
+            "guarantee": shown["guarantee"],
+        },
+        json,
+    )  # fmt: skip
 
 
+PUT_BACK = (
+    "a database is dumped by pg_dump and put back by pg_restore, with all its trials, which are "
+    "fenced then: discreet trial fence FILE says what to do"
+)
+MOVED = (
+    "a database is moved by pg_dump and pg_restore, with all its trials: they continue if their "
+    "witness is elsewhere, as new --witness FILE puts it, else they are fenced"
+)
 EXAMPLES = {
     "new": 'echo \'{"policy": "dp-imed", "epsilon": 1, "arms": ["A", "B"], "deadline": "28 days", '
     '"missing": 0}\''
@@ -705,26 +733,28 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Trial | Strata]:
+def _opened(file: str | Path) -> Iterator[Trial | Strata]:
     from ..live._strata import opened
 
-    _check_started(file)
-    with opened(file) as trial:
+    place = place_of(file)
+    _check_started(place)
+    with opened(place.store()) as trial:
         yield trial
 
 
-def _check_started(file: Path) -> None:
-    if not file.exists():
+def _check_started(place: Place) -> None:
+    if place.file is not None and not place.is_taken:
         raise InvalidArgument(
-            "FILE", "be a trial that was started", str(file), f"start one: {EXAMPLES['new']}"
+            "FILE", "be a trial that was started", str(place), f"start one: {EXAMPLES['new']}"
         )
 
 
-def _is_by_stratum(file: Path) -> bool:
+def _is_by_stratum(file: str) -> bool:
     from ..live._strata import is_by_stratum
 
-    _check_started(file)
-    return is_by_stratum(file)
+    place = place_of(file)
+    _check_started(place)
+    return is_by_stratum(place.store())
 
 
 def _one_by_one(entries: list[Entry], act: Callable[[Entry], T], said: str) -> list[T]:
@@ -749,7 +779,7 @@ def write_whole(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _ended(file: Path, end: Callable[[Trial | Strata], None], json: bool) -> None:
+def _ended(file: str, end: Callable[[Trial | Strata], None], json: bool) -> None:
     with _opened(file) as trial:
         end(trial)
         shown = trial.report()

@@ -88,8 +88,21 @@ class BatchRun(StreamRun):
         """Whether the horizon cuts it off, so that it is never released."""
         if self.waits:
             return False
+        if self.has_ended:
+            return True
         left = self.design.horizon - self.head.at[TAKEN]
         return self.rounds - self.filled > left or self.rounds >= UNTIL_THE_END
+
+    @property
+    def cut(self) -> bool:
+        head, arm = self.head, self.arm
+        return (
+            self.has_ended and not self.waits and head.at[TAKEN] < self.design.horizon
+            and head.places[arm] > head.closed[arm] and not head.erased[arm]
+        )  # fmt: skip
+
+    def abandon(self) -> None:
+        self.head.erased[self.arm] = 1
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float

@@ -131,6 +131,15 @@ class ContextRun(Run):
         return self.head.at[OVER] == 1 and not self.waits
 
     @property
+    def has_ended(self) -> bool:
+        return self.head.at[OVER] == 1
+
+    def ended(self) -> Self:
+        other = self.copy()
+        other.head.at[OVER] = 1
+        return other
+
+    @property
     def cut(self) -> bool:
         return self.is_over and self.head.at[MEMBERS] > 0
 

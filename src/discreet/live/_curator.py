@@ -46,12 +46,12 @@ from ._rows import row_to_dict
 from ._rules import Member, Place, Terms, is_void
 from ._setup import Plan
 from ._stream_run import RuleFailed, StreamRun
-from ._terms import CONFLICTS, settings_in_words, stopped_by_a_board
+from ._terms import CONFLICTS, covering, settings_in_words, stopped_by_a_board
 from ._weights import Weights, check_weights, new_key, parts_of, seated_on, standing_of
 from ._weights import exposures as exposures_of
 from .stores import Block, Store
 from .stores._base import Json, bare, unheld
-from .stores._memory import HeldBlock
+from .stores._memory import HeldBlock, MemoryStore
 from .stores._sql import NOT_HERE, SqlStore
 
 if TYPE_CHECKING:
@@ -274,14 +274,17 @@ class Curator:
         unit = check_unit(unit)
         member, run = self._store.member(unit), self._run
         blocks = self._store.blocks
+        follows = member is not None and member.block in blocks
         admission = run.admit(member, blocks, self._terms, now)
+        if admission in ("place", "visitor") and self._is_full:
+            admission = "over" if member is None else "same"
         if member is not None and admission == "same":
             return member.arm, True
         if member is None and self._store.people.is_forgotten(unit):
             self._refuse_forgotten(unit)
         if self._is_over or self._fence:
             self._refuse_fenced()
-        if admission == "over" or run.answer is not None:
+        if (admission == "over" or run.answer is not None) and not self._has_rest():
             self._refuse_newcomers()
         if not self._releases_here and self._is_due(now):
             raise Due
@@ -309,10 +312,15 @@ class Curator:
                 self._abandon(run, entry.block)
             return entry.arm, False
         kits = self._care.kits
-        with self._store.together() if has_left or kits else nullcontext():
+        blind = follows and not self._releases_here and place is not None
+        with self._store.together() if has_left or blind or kits else nullcontext():
             self._store.assign(unit, entry, place, run.moved)
             if has_left:
                 self._store.void(entry.block, entry.slot)
+            if blind and member is not None:
+                self._in_a_file("assign").go_with(
+                    entry.block, entry.slot, (member.block, member.slot)
+                )
             if kits:
                 self._store.people.hand_out(unit, entry.arm)
         self._run = run
@@ -353,12 +361,25 @@ class Curator:
         drawn looked at, asking again would draw another one."""
         run, people = self._run, self._store.people
         active = run.head.active if isinstance(run, StreamRun) else [1] * len(self._arms)
+        if isinstance(run, StreamRun) and run.rest and run.has_ended:
+            active = [int(arm == run.visited) for arm in range(len(self._arms))]
         for arm, name in enumerate(self._labels):
             if active[arm] and people.left(arm) == 0:
                 raise TrialError(
                     f"there is no kit left for {name!r}, so nobody new can be assigned; nothing "
                     "changed: hand in more by restock({...})"
                 )
+
+    def _has_rest(self) -> bool:
+        """Whether a test has ended by itself, and more who come are to get its winner."""
+        run = self._run
+        ends = isinstance(run, StreamRun) and run.has_ended and not self._ended
+        return ends and sum(self._store.assigned) < run.rest
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether no one comes any more, and nothing waits."""
+        return self._run.is_over and not self._has_rest()
 
     @property
     def _labels(self) -> tuple[Name, ...]:
@@ -368,11 +389,11 @@ class Curator:
         return tuple(f"arm {number}" for number in self._fixed["labels"][: len(self._arms)])
 
     def _has_left(self, member: Member | None) -> bool:
-        """Whether a unit that takes one more place has withdrawn: it does not count either."""
+        """Whether a unit that takes one more place has withdrawn: it does not count either. Who
+        reads no outcomes cannot know; there the store does it (`go_with`)."""
         block = None if member is None else self._store.blocks.get(member.block)
         if member is None or block is None:
             return False
-        self._check_releases()  # whoever reads no outcomes cannot know who has withdrawn
         return is_void(block.outcomes.get(member.slot, 0))
 
     @unheld
@@ -493,17 +514,18 @@ class Curator:
         whoever calls: an entry in the trail would tell that somebody has answered, and when.
         """
         check_words(by, reason)
-        self._check_releases()
         with self._turn(), self._store.held():
-            now = self._ready()
+            now = self._ready(alone=self._releases_here)
             if not self._terms.corrects:
                 raise TrialError(
                     "this trial takes no corrections: the first outcome of a participant stands; "
                     'plan one with outcomes=discreet.Outcomes(corrections="deadline")'
                 )
             found = self._accepted(unit, outcome, now, self._terms)
-            if found is not None:
+            if found is not None and self._releases_here:
                 self._noted(*found)
+            elif found is not None:
+                self._in_a_file("correct").correct(found[0].block, found[0].slot, found[1])
 
     @unheld
     def withdraw(self, unit: Name, *, by: str = "", reason: str = "") -> Remains:
@@ -519,7 +541,6 @@ class Curator:
         records of whoever calls: an entry in the trail would tell who has withdrawn, and when.
         """
         check_words(by, reason)
-        self._check_releases()
         with self._turn(), self._store.held():
             now, unit = self._ready(), check_unit(unit)
             people, member = self._store.people, self._store.member(unit)
@@ -550,7 +571,7 @@ class Curator:
         self._check_releases()
         with self._turn(), self._store.held():
             self._settle()
-            if not (self._run.is_over or self._is_over):
+            if not (self._is_done or self._is_over):
                 raise TrialError(
                     "names are erased once the trial is finished: until then they show that nobody "
                     "takes part twice; end it by finish(), and wait until all is released"
@@ -572,7 +593,7 @@ class Curator:
     def _retain(self) -> None:
         """Names that have been kept long enough after the end are erased, by the next call."""
         terms = self._terms
-        if terms.retention is None or "erased" in self._fixed or not self._run.is_over:
+        if terms.retention is None or "erased" in self._fixed or not self._is_done:
             return
         now = self._time()
         if "finished" not in self._fixed:
@@ -875,6 +896,9 @@ class Curator:
             self._stand()
             if self._is_over or self._fence or not self._releases_here:
                 return found
+            if self._is_full and not self._run.has_ended:
+                self._write(self._run.ended())
+                self._stand()
             cut_off = self._cut_off()
             if cut_off is not None:
                 with self._store.together():
@@ -931,6 +955,15 @@ class Curator:
         self._store.release(None, self._document(run), None)
         self._run, self._failure, self._stale = run, "", False
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether the strata have taken, together, all the places that there are."""
+        terms, store = self._terms, self._store
+        if not terms.shared or not isinstance(store, SqlStore | MemoryStore):
+            return False
+        assert terms.horizon is not None
+        return store.taken_in_all >= terms.horizon
+
     def _cut_off(self) -> str | None:
         """A block that somebody else has filled, who does not erase what is cut off."""
         if not self._run.cut:
@@ -955,7 +988,7 @@ class Curator:
         self._took(run)
 
     def _write(
-        self, run: StreamRun, ended: dict[str, str] | None = None, block: str | None = None
+        self, run: Run, ended: dict[str, str] | None = None, block: str | None = None
     ) -> None:
         """The same, but that this object does not stand there yet."""
         run.forget()
@@ -980,6 +1013,8 @@ class Curator:
     def _shown(self) -> Shown:
         self._settle()
         standing = self._run.standing(self._store.blocks, self._terms, self._failure)
+        if self._has_rest():
+            standing = standing._replace(status="collecting")
         if self._is_over or self._fence:  # whatever waits is never released here
             standing = standing._replace(
                 status="finished" if self._is_over else "fenced", due=None,
@@ -1013,9 +1048,18 @@ class Curator:
         self._run = run
         if "policy" in state:
             self._fixed = {k: v for k, v in state.items() if k not in ("protocol", "assigned")}
+        if state.get("fences"):
+            self.guarantee = self._fenced_guarantee(state["fences"])
         self._note_end(state.get("ended"))
         self._seen = max(self._seen, state.get("seen", -inf))
         self._stale = False
+
+    def _fenced_guarantee(self, fences: int) -> Guarantee:
+        """What is promised once so many old copies have continued: in each of them one person may
+        have contributed anew."""
+        terms = self._terms
+        times = terms.contributions * (1 + fences)
+        return covering(self._plan, terms._replace(contributions=times))
 
     def _usable(self, alone: bool = True) -> None:
         if self._closed:
@@ -1063,6 +1107,7 @@ class Curator:
             "guarantee": str(self.guarantee),
             "arms": list(self._arms),
             "horizon": self._terms.horizon,
+            **({"shared": True} if self._terms.shared else {}),
             "deadline": self._terms.deadline,
             "default": self._default,
             **({"clock": "own"} if self._terms.own_clock else {}),
@@ -1102,6 +1147,11 @@ class Curator:
             "discreet trial fence FILE --stop"
         )
 
+    def _in_a_file(self, what: str) -> SqlStore:
+        if not isinstance(self._store, SqlStore):
+            raise TrialError(f"{what}() is for trials in a file; store this one: save(path)")
+        return self._store
+
     def _check_releases(self) -> None:
         if not self._releases_here:
             raise TrialError(NOT_HERE)
@@ -1123,8 +1173,9 @@ class Curator:
             )
         horizon = self._terms.horizon
         standing = self._run.standing(self._store.blocks, self._terms, "")
-        if horizon is not None and standing.rounds >= horizon:
-            raise TrialError(f"the horizon of {horizon} assignments is reached; {decide}")
+        if horizon is not None and (standing.rounds >= horizon or self._is_full):
+            among = ", in all strata together," if self._terms.shared else ""
+            raise TrialError(f"the horizon of {horizon} assignments{among} is reached; {decide}")
         raise TrialError(f"the trial has ended; {decide}")
 
     def _refuse_forgotten(self, unit: Name) -> NoReturn:

@@ -41,6 +41,8 @@ class Terms(NamedTuple):
     """places that one unit may take"""
     horizon: int | None = None
     """places that are used at most"""
+    shared: bool = False
+    """whether these are the places of all strata together"""
     refuses_conflicts: bool = True
     """whether a second, different outcome is an error; else it is dropped like any other"""
     local: bool = False
@@ -129,7 +131,7 @@ def accept(
     return "conflict"
 
 
-def is_void(outcome: int) -> bool:
+def is_void(outcome: int | None) -> bool:
     """Whether an outcome was withdrawn."""
     return type(outcome) is int and outcome == VOID
 

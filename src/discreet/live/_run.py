@@ -76,6 +76,8 @@ class Run(ABC):
     """whether contexts are to be erased with the outcomes"""
     random: Draws
     noise: Draws | None
+    rest: int = 0
+    """all who come, where those after the verdict of a test get the winner; 0 where no one does"""
     rule: Any
     """the parameters of the rule, a NamedTuple of its own kind"""
     view: Any
@@ -132,6 +134,15 @@ class Run(ABC):
     ) -> Effect:
         """What happens to an outcome of a unit that has an arm: it is dropped if its block is
         released, or never will be."""
+
+    @property
+    @abstractmethod
+    def has_ended(self) -> bool:
+        """Whether no more places are given."""
+
+    @abstractmethod
+    def ended(self) -> Self:
+        """This run without more places; what is open is released as at its horizon, or is `cut`."""
 
     @property
     def cut(self) -> bool:

@@ -122,7 +122,7 @@ def plan_for(policy: object, arms: int, **options: Any) -> Plan:
 
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, risk: float | None,
-    outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
+    outcome_range: tuple[float, float] | None, intervals: str, binary: bool, rounded: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool, trend: bool = False, truncate: bool = False,
     conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
@@ -145,12 +145,21 @@ def finite_plan(
             f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
+<<<<<<< HEAD
     binary = bool(binary) or row.release.takes_binary
     if truncate and binary:
         raise InvalidArgument(
             "truncate", f"be left out for {row.name}, whose outcomes have two values", True,
             "take another policy, for example discreet.policy(\"dp-imed\", epsilon=1.0)",
         )  # fmt: skip
+=======
+    if rounded and (binary or not row.release.takes_binary):
+        raise InvalidArgument(
+            "rounded", "be left out for outcomes that are 0 or 1, and for all but a test", rounded,
+            "leave it out: fractions are released as they are",
+        )  # fmt: skip
+    binary = bool(binary) or (row.release.takes_binary and not rounded)
+>>>>>>> main
     if is_test(row):
         horizon = check_tested(row, horizon, streams)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)
@@ -167,8 +176,13 @@ def finite_plan(
     if unverified:
         guarantee = replace(guarantee, conditions=(*guarantee.conditions, *unverified))
     settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
+<<<<<<< HEAD
     if truncate:
         settings["truncate"] = True
+=======
+    if rounded:
+        settings["rounded"] = True
+>>>>>>> main
     if unverified:
         settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
@@ -196,6 +210,7 @@ def finite_plan(
         run = streaming = (PairRun if estimate else kind)(
             row, setting, drawn.random, drawn.noise, places, shares
         )
+        streaming.rounded = rounded
         if first < arms:
             streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
@@ -206,7 +221,7 @@ def finite_plan(
         def with_arms(more: int) -> Plan:
             return finite_plan(
                 policy, more, horizon=horizon, risk=risk, outcome_range=outcome_range,
-                intervals=intervals, binary=binary, streams=True, window=places,
+                intervals=intervals, binary=binary, rounded=rounded, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
                 estimate=estimate, truncate=truncate, conditions=unverified, sources=sources,
             )  # fmt: skip
@@ -236,8 +251,9 @@ def finite_plan(
             binary,
             truncate,
         ),
-        "record what was measured: a test counts one of two outcomes"
-        if row.release.takes_binary
+        "record what was measured: a test counts one of two outcomes, unless it is planned with "
+        "outcomes=discreet.Outcomes(rounded=True)"
+        if row.release.takes_binary and not rounded
         else "record what was measured, or plan the trial without binary outcomes"
         if binary
         else "record what was measured, or plan the trial with "
@@ -339,9 +355,15 @@ def why_not(row: Policy) -> str:
 def context_plan(
     policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
+<<<<<<< HEAD
     longest: float | None, batch: int | None, streams: bool | None, window: int | None,
     shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
     conditions: Sequence[str] | None, truncate: bool = False,
+=======
+    rounded: bool, longest: float | None, batch: int | None, streams: bool | None,
+    window: int | None, shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
+    conditions: Sequence[str] | None,
+>>>>>>> main
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear._view import LinearSetting
@@ -357,12 +379,25 @@ def context_plan(
             "risk", "be left out for a policy with contexts, which stops with no answer", risk,
             "leave it out",
         )  # fmt: skip
+<<<<<<< HEAD
     for name, value in (("outcome_range", outcome_range), ("truncate", truncate or None)):
         if value is not None:
             raise InvalidArgument(
                 name, "be left out: the policy says what it clips outcomes to",
                 value, "adac-oful takes low=..., high=...",
             )  # fmt: skip
+=======
+    if outcome_range is not None:
+        raise InvalidArgument(
+            "outcome_range", "be left out: the policy says what it clips outcomes to",
+            outcome_range, "adac-oful takes low=..., high=...",
+        )  # fmt: skip
+    if rounded:
+        raise InvalidArgument(
+            "rounded", "be left out with contexts, which release fractions as they are", rounded,
+            "leave it out",
+        )  # fmt: skip
+>>>>>>> main
     if binary:
         raise InvalidArgument(
             "binary", "be left out with contexts, which have no interval of a mean", binary,

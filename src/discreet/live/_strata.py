@@ -39,7 +39,7 @@ from ._curator import turn_of
 from ._rights import Remains, check_words
 from ._trial import Trial, check_path
 from ._verdicts import Combined, by_stratum, is_test
-from .stores import SqliteStore, Store
+from .stores import MemoryStore, SqliteStore, Store
 from .stores._base import unheld
 from .stores._sql import SqlStore
 
@@ -61,7 +61,8 @@ class Strata:
     """One trial a stratum, in one file or in memory.
 
     - `strata`: their names. `assign(unit, stratum)` says which arm a unit of that stratum gets.
-    - `horizon`: of every stratum, or by name, `horizon={"men": 400, "women": 600}`.
+    - `horizon`: how many places there are in all strata together, whoever comes first; or of each
+      by name, `horizon={"men": 400, "women": 600}`.
     - `risk`: for a policy that stops with an answer, the probability that any stratum gets a wrong
       answer: each has its share of it.
     - `path`: a file that is made here, or a `SqliteStore` with a witness elsewhere, or a
@@ -104,6 +105,7 @@ class Strata:
                 "in the policy", "use risk=0.05",
             )  # fmt: skip
         horizons = by_name("horizon", horizon, names)
+        shared = horizon is not None and not isinstance(horizon, Mapping)
         each = None if risk is None else share("risk", risk, below=1.0 / 3.0) / len(names)
         settings = ungrouped(options)
         charged = secrets.token_hex(16)
@@ -114,16 +116,26 @@ class Strata:
             )  # fmt: skip
 
         def trial(name: Name, store: Store | None) -> Trial:
-            made = Trial.__new__(Trial)
-            asked = {**settings, "horizon": horizons[name], "risk": each, "charged": charged}
+            made = self._fresh()
+            asked = {
+                **settings, "horizon": horizons[name], "shared": shared, "risk": each,
+                "charged": charged,
+            }  # fmt: skip
             made._set_up(policies[name], arms, store, clock, asked, stratum=name)
             return made
 
         self._lock = threading.RLock()
         if path is None:
-            self._trials = {name: trial(name, None) for name in names}
+            first, *others = names
+            home = MemoryStore()
+            stores = {first: home, **{name: home.beside() for name in others}}
+            self._trials = {name: trial(name, store) for name, store in stores.items()}
             return
         self._trials = _made_in(sql_store_at(path), names, trial)
+
+    def _fresh(self) -> Trial:
+        """The trial of a stratum, before it is set up."""
+        return Trial.__new__(Trial)
 
     # --- the two calls of every day ---------------------------------------------------------------
 
@@ -354,7 +366,9 @@ class Strata:
                 for name, trial in self._trials.items()
             ]
             dues = [one["next_release"] for one in each if one["next_release"] is not None]
-            guarantee = self.guarantee
+            guarantee, terms = self.guarantee, next(iter(self._trials.values()))._terms
+            for one in each if terms.shared else ():
+                one["horizon"] = None  # it is that of all
             return {
                 "policy": str(self.policy),
                 "guarantee": str(guarantee),
@@ -362,6 +376,7 @@ class Strata:
                 "status": status,
                 "assigned": sum(one["assigned"] for one in each),
                 "rounds": sum(one["rounds"] for one in each),
+                **({"horizon": terms.horizon} if terms.shared else {}),
                 "releases": sum(one["releases"] for one in each),
                 "next_release": min(dues, default=None),
                 "level": LEVEL,

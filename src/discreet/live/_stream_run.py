@@ -95,6 +95,7 @@ class Steps(NamedTuple):
     close: Function
     leave: Function
     end: Function
+    mark: Function
 
 
 STEPS = {
@@ -157,9 +158,14 @@ class StreamRun(Recorded, Run):
     """places that are planned at once, and drawn in a random order"""
     shares: tuple[float, ...]
     """the least share of every arm"""
+<<<<<<< HEAD
     planned: list[int]
     """places of every arm in the window that is open, those that were drawn included; empty before
     the first"""
+=======
+    rounded: bool = False
+    """whether outcomes are rounded at random before they are summed, for sums that are whole"""
+>>>>>>> main
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
@@ -168,7 +174,11 @@ class StreamRun(Recorded, Run):
         self.device = device_of(policy, setting.source)
         self.random, self.noise, self.horizon = random, noise, setting.horizon
         self.window, self.shares, self.setting = window, tuple(shares), setting
+<<<<<<< HEAD
         self.planned = []
+=======
+        self.rest = getattr(policy, "rest", 0)
+>>>>>>> main
         self.ledger = ledger_lists(policy.release.ledger(setting))
         self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
         self.arm, self.begun, self.private = 0, True, False
@@ -271,7 +281,16 @@ class StreamRun(Recorded, Run):
 
     def completed(self, block: Any, default: int | None) -> Outcomes:
         """The sum of a block's outcomes, and how many they are: missing ones count as declared."""
-        return sum(super().completed(block, default)), len(block.places)
+        values = super().completed(block, default)
+        if self.rounded:
+            values = [self._rounded(value) for value in values]
+        return sum(values), len(block.places)
+
+    def _rounded(self, steps: int) -> int:
+        """One with the probability that the outcome is of one, else nothing. There is a draw for
+        every place, whatever came."""
+        whole = self.setting.source.resolution
+        return whole if self.random.below(whole) < steps else 0
 
     @property
     def is_local(self) -> bool:
@@ -358,14 +377,15 @@ class StreamRun(Recorded, Run):
 
     @property
     def visited(self) -> int:
-        """The arm of whoever comes then."""
-        raise NotImplementedError
+        """The arm of whoever comes then, or after a test: the winner; the control if there is
+        none."""
+        return len(self.releases) - 1 if self.answer is None else self.answer
 
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
-        if self.waits:
+        if self.waits or (self.rest and self.has_ended):
             return Member(self.visited), None, self
         run = self._stepped()
         head, before, fresh = run.head, self.head.at[TAKEN], self.head.at[LEFT] == 0
@@ -445,6 +465,20 @@ class StreamRun(Recorded, Run):
         other = self.copy()
         other.leave_window()
         self.steps.end(other.design, other.head)
+        return other.changed()
+
+    def voided(self) -> Self:
+        """This run without the places of blocks that are not released: they are free again."""
+        other = self.copy()
+        other.leave_window()
+        head = other.head
+        for arm in range(len(head.places)):
+            head.places[arm] = head.closed[arm] = head.pulls[arm]
+            head.block[arm] = head.released[arm]
+            head.mark[arm] = head.places[arm] + self.steps.mark(other.design, head, arm)
+        head.at[WAITING], head.at[TAKEN] = 0, sum(head.places)
+        none: Any = [NEVER] * len(head.due), [0] * len(head.many)
+        other.head = head._replace(due=none[0], many=none[1])
         return other.changed()
 
     def without(self, arm: int) -> Self:

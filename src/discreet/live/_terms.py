@@ -61,6 +61,7 @@ def terms_of(
             "contributions", contributions, fix="use 1, or the most outcomes that a unit may give"
         ),
         plan.run.horizon,
+        False,
         conflicts == CONFLICTS[0],
         plan.run.is_local,
         own_clock,
@@ -174,6 +175,10 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
     found: Json = {"arms": list(arms), "outcomes": plan.outcomes}
     if is_test(plan.policy):
         found["design"] = str(plan.policy.design)
+        if plan.policy.rest:
+            found["rest"] = f"the winner, or the control, up to {plan.policy.rest} participants"
+    if settings.get("rounded"):
+        found["rounded"] = "each outcome to an end of its range, with a probability that keeps it"
     if deadline is None:
         found["deadline"] = "none: a block waits until everybody has responded"
     else:
@@ -183,6 +188,8 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
         means = "that the outcome is unknown" if estimated else f"an outcome of {default:g}"
         found["missing"] = f"silence means {means}"
     found["horizon"] = "none" if terms.horizon is None else f"{terms.horizon} assignments"
+    if terms.shared:
+        found["horizon"] += ", in all strata together"
     found["contributions"] = f"at most {terms.contributions} per participant"
     found["conflicts"] = "refused" if terms.refuses_conflicts else "ignored"
     if terms.corrects:
@@ -219,9 +226,15 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
     contexts = "dimension" in state
     streams = bool(state.get("streams"))
     options: Json = dict.fromkeys(FLAT) | {name: state[name] for name in names}
+<<<<<<< HEAD
     options |= {"missing": None, "risk": None, "intervals": "auto"}
     options |= {"binary": False, "trend": False, "truncate": False}
+=======
+    options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
+    options["rounded"] = bool(state.get("rounded", False))
+>>>>>>> main
     options |= {name: state.get(name) for name in ("corrections", "retention")}
+    options["shared"] = state.get("shared", False)
     options |= dict.fromkeys(("kits", "ledger", "beyond"))  # `care_in` reads them
     if options["deadline"] is not None:
         options["missing"] = state.get("missing", state["default"])

@@ -30,7 +30,7 @@ from . import _report as reports
 from ._arguments import Assignment, Features, Outcomes, group_of
 from ._curator import Curator
 from ._epochs import EpochRun
-from ._rights import care_in, care_of, check_kits, check_words, entries_of
+from ._rights import care_in, care_of, check_kits, check_words, entries_of, keeps_sums
 from ._rights import verify as check_trail
 from ._rows import row_from_dict
 from ._setup import Plan, plan_for
@@ -46,14 +46,14 @@ from ._terms import (
     settings_in,
     terms_of,
 )
-from ._verdicts import as_policy, verdict_of
+from ._verdicts import as_policy, is_test, verdict_of
 from .stores import MemoryStore, SqliteStore, Store
 from .stores import _copies as copies
 from .stores._base import unheld
 from .stores._sql import SqlStore
 
 if TYPE_CHECKING:
-    from ..confirm import Design, EpochVerdict, SeveralVerdict, Verdict
+    from ..confirm import AlarmState, Design, EpochVerdict, SeveralVerdict, Verdict
     from ..inference._record import Record
     from ..inference._within import EpochRecord
     from ..policies._policy import BasePolicy
@@ -156,8 +156,9 @@ class Trial(Curator):
         contributions, conflicts = options.pop("contributions"), options.pop("conflicts")
         corrections, kept = options.pop("corrections"), options.pop("retention")
         ledger, beyond, kits = (options.pop(name) for name in ("ledger", "beyond", "kits"))
-        charged = options.pop("charged", None)
-        names = check_arms(arms)
+        charged, shared = options.pop("charged", None), options.pop("shared", False)
+        played = as_policy(policy)
+        names = check_arms(arms, getattr(played, "fewest", 2))
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
             own = clock is not None and clock is not time.time
@@ -166,12 +167,13 @@ class Trial(Curator):
             own, within = stored.own_clock, deadline_of(deadline, own_clock=True)
         estimate, default = missing_as(missing, within, options["outcome_range"])
         plan = self._planned(
-            as_policy(policy), len(names), shares=check_shares(share, names), estimate=estimate,
+            played, len(names), shares=check_shares(share, names), estimate=estimate,
             planned=None if stored is None else stored.arms,
             conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
         kept = retention_of(kept, own or stored is not None)
         terms = terms_of(plan, within, contributions, conflicts, own, corrections, kept)
+        terms = terms._replace(shared=shared)
         guarantee, default = covering(plan, terms), check_default(default, plan, terms)
         if stored is not None:
             self._care = stored.care
@@ -264,7 +266,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("stop")
-            if because == "board" or not run.has_ended:
+            if because == "board" or not run.has_ended or self._has_rest():
                 self._note("stopped", because=because, **words)
                 self._change(run.ended(), {"by": because})
 
@@ -274,7 +276,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("finish")
-            if run.has_ended:
+            if run.has_ended and not self._has_rest():
                 return
             self._note("finished", discard=discard, **words)
             with self._store.together():
@@ -338,7 +340,7 @@ class Trial(Curator):
 
     def verdict(
         self, *, by: str = "", reason: str = ""
-    ) -> Verdict | SeveralVerdict | EpochVerdict | None:
+    ) -> Verdict | SeveralVerdict | EpochVerdict | AlarmState | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
         first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
         trial stops, and so does `report()`: whoever looks at more of it on the way knows the state
@@ -524,9 +526,15 @@ class Trial(Curator):
         Close the trial everywhere first. If it is cut short, call it again."""
         copies.move(check_path("path", path), check_path("to", to))
 
-    def fence(self, *, by: str = "", reason: str = "") -> None:
+    def fence(self, *, charge: bool = False, by: str = "", reason: str = "") -> None:
         """End a trial whose `status` is "fenced", with what its file has released: outcomes that
-        wait are erased, and nothing is released any more."""
+        wait are erased, and nothing is released any more.
+
+        `charge`: go on in place of that, at a price. Open blocks are void for ever, and the
+        guarantee is multiplied by one plus the number of fences that were passed so: whoever came
+        after the copy is unknown here, and may contribute once more. For a copy whose witness is
+        there, of a policy with an index that keeps no exact sums, without strata, kits or a ledger.
+        """
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._stand()
@@ -538,15 +546,41 @@ class Trial(Curator):
                     "the trial is not fenced: its file and its witness agree; end it by stop()"
                 )
             self._stale = True
+            if charge:
+                self._charge_fence(store, words)
+                return
             self._note("ended behind a fence", **words)
             fixed = {**self._fixed, "ended": {"by": "fence"}}
             run = {**self._run.public(), "ledger": self._no_ledger()}
             store.silence({**fixed, "protocol": run})
 
-    def _in_a_file(self, what: str) -> SqlStore:
-        if not isinstance(self._store, SqlStore):
-            raise TrialError(f"{what}() is for trials in a file; store this one: save(path)")
-        return self._store
+    def _charge_fence(self, store: SqlStore, words: dict[str, str]) -> None:
+        """Continue behind a fence."""
+        run = self._run
+        kept = keeps_sums(tuple(run.ledger.to_dict()), self._terms.local)
+        for refused, why in (
+            (not store.base.releases_ahead(), f"its witness does not tell what it lacks: "
+             f"{self._fence}"),
+            (not isinstance(run, StreamRun) or run.PLAN != "index" or is_test(self.policy),
+             "it is not played by an index"),
+            (kept, "its policy keeps exact sums, which would be released again"),
+            (self._stratum is not None, "it is by stratum"),
+            (self._care.kits, "the kits that were handed out since are unknown"),
+            (bool(self._care.charged), "its price is charged to a ledger before a place is taken"),
+            (run.has_ended, "it has ended"),
+        ):  # fmt: skip
+            if refused:
+                raise TrialError(
+                    f"the trial cannot continue behind its fence, for {why}; nothing changed: "
+                    "end it by fence(), or discreet trial fence FILE --stop"
+                )
+        assert isinstance(run, StreamRun)
+        fences = store.base.fences() + 1
+        guarantee = self._fenced_guarantee(fences)
+        self._note("continued behind a fence", fences=fences, **words)
+        fixed = {**self._fixed, "fences": fences, "guarantee": str(guarantee)}
+        store.charge({**fixed, "protocol": run.voided().to_dict()}, fences)
+        self._stand()
 
     def _no_ledger(self) -> Json:
         """The ledger with nothing in it."""

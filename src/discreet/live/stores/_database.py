@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import ClassVar, NoReturn
 
 from ...errors import AlreadyOpen, DamagedFile, DiscreetError, InvalidArgument, TrialError
-from ._seal import NO_KEY, is_silent
+from .._rules import is_void
+from . import _seal as seal
 from ._transactions import NO_FILE, Transactions, migrations
 from ._witness import ENDING, Line, Witness, is_new
 
@@ -36,6 +37,7 @@ APPLICATION, VERSION = 0x64697363, 3
 SYNCHRONOUS = "FULL"
 """Every commit is on disk when it returns."""
 MAGIC = b"SQLite format 3\0"
+SEAT = "WHERE trial = ? AND block = ? AND slot = ?"
 BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -387,15 +389,53 @@ class Database(Transactions):
 
     def forget_key(self, number: int) -> None:
         """Where it is: rows of `keys` never move."""
-        self.run("UPDATE keys SET key = ? WHERE id = ?", (NO_KEY, number))
+        self.run("UPDATE keys SET key = ? WHERE id = ?", (seal.NO_KEY, number))
         self.run("INSERT INTO free VALUES (?)", (number,))
 
-    def hand_in(self, place: tuple[int, str, int], key: bytes, sealed: bytes) -> None:
-        where = "WHERE trial = ? AND block = ? AND slot = ?"
-        found = self.one(f"SELECT outcome FROM pending {where}", place)
+    def hand_in(
+        self, place: tuple[int, str, int], key: bytes, sealed: bytes, corrects: bool
+    ) -> bool:
+        found = self.one(f"SELECT outcome FROM pending {SEAT}", place)
         if found is not None:
-            kept = sealed if is_silent(key, found[0]) else found[0]
-            self.run(f"UPDATE pending SET outcome = ? {where}", (kept, *place))
+            known = seal.outcome_in(seal.opened(key, found[0]))
+            stands = known is not None and (not corrects or is_void(known))
+            self._put(place, found[0] if stands else sealed)
+        return True
+
+    def _put(self, place: tuple[int, str, int], sealed: bytes) -> None:
+        self.run(f"UPDATE pending SET outcome = ? {SEAT}", (sealed, *place))
+
+    def take_back(self, place: tuple[int, str, int], old: bytes, key: bytes, sealed: bytes) -> None:
+        trial, block, _ = place
+        for slot, outcome, action, private in self.run(
+            "SELECT slot, outcome, action, private FROM pending WHERE trial = ? AND block = ?",
+            (trial, block),
+        ).fetchall():
+            hidden = seal.sealed(key, seal.opened(old, action)) if private else action
+            self.run(
+                f"UPDATE pending SET outcome = ?, action = ? {SEAT}",
+                (seal.sealed(key, seal.opened(old, outcome)), hidden, trial, block, slot),
+            )
+        self._put(place, sealed)
+        found = self.one(
+            "SELECT answered, key FROM open_blocks WHERE trial = ? AND block = ?", (trial, block)
+        )
+        assert found is not None
+        self.run(
+            "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
+            (seal.sealed(key, seal.opened(old, found[0])), trial, block),
+        )
+        self.run("UPDATE keys SET key = ? WHERE id = ?", (key, found[1]))
+
+    def go_with(
+        self, place: tuple[int, str, int], other: tuple[str, int], old: bytes, sealed: bytes
+    ) -> None:
+        former = self.one(f"SELECT outcome FROM pending {SEAT}", (place[0], *other))
+        found = self.one(f"SELECT outcome FROM pending {SEAT}", place)
+        assert former is not None
+        assert found is not None
+        gone = is_void(seal.outcome_in(seal.opened(old, former[0])))
+        self._put(place, sealed if gone else found[0])
 
     # --- the end ----------------------------------------------------------------------------------
 

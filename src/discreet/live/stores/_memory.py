@@ -53,6 +53,7 @@ class Noted(NamedTuple):
     member: Member
     place: Place | None
     assigned: int
+    taken: int
     moved: Moved
 
 
@@ -73,6 +74,21 @@ class MemoryStore:
         """how to take back what is gathered, the last of it first"""
         self._process = os.getpid()
         self.people = HeldPeople(self)
+        self.taken = 0
+        """places that were taken"""
+        self._strata = [self]
+
+    def beside(self) -> MemoryStore:
+        """The store of another stratum."""
+        other = MemoryStore()
+        other._strata = self._strata
+        self._strata.append(other)
+        return other
+
+    @property
+    def taken_in_all(self) -> int:
+        """Places that were taken, in all strata."""
+        return sum(store.taken for store in self._strata)
 
     @property
     def place(self) -> str:
@@ -111,6 +127,7 @@ class MemoryStore:
             yield
             return
         before, noted = (self._now, self._moved, self._assigned.copy()), len(self.people.entries)
+        places = self.taken
         taken = {arm: len(units) for arm, units in self.people.taken.items()}
         undo: list[Callable[[], object]] = []
         self._undo = undo
@@ -121,6 +138,7 @@ class MemoryStore:
             while undo:
                 undo.pop()()
             self._now, self._moved, self._assigned = before
+            self.taken = places
             del self.people.entries[noted:]
             for arm, units in self.people.taken.items():
                 del units[taken.get(arm, 0) :]
@@ -144,7 +162,10 @@ class MemoryStore:
     def assign(self, unit: Name, member: Member, place: Place | None, moved: Moved) -> None:
         if self._undo is not None:
             self._undo.append(self._without(unit, member, place))
-        self._noted = noted = Noted(unit, member, place, self._assigned[member.arm] + 1, moved)
+        taken = self.taken + (place is not None)
+        self._noted = noted = Noted(
+            unit, member, place, self._assigned[member.arm] + 1, taken, moved
+        )
         self._enter(noted)
 
     def _without(self, unit: Name, member: Member, place: Place | None) -> Callable[[], None]:
@@ -166,7 +187,7 @@ class MemoryStore:
 
     def _enter(self, noted: Noted) -> None:
         """Doing it twice is doing it once."""
-        unit, member, place, assigned, moved = noted
+        unit, member, place, assigned, taken, moved = noted
         if place is not None:
             blocks = self._now[1]
             if member.block not in blocks:
@@ -176,7 +197,7 @@ class MemoryStore:
                 places.append(place)
             self._moved = self._now[0], moved
         self._members[unit] = member
-        self._assigned[member.arm] = assigned
+        self._assigned[member.arm], self.taken = assigned, taken
         self._noted = None
 
     def record(self, block: str, slot: int, value: int) -> None:

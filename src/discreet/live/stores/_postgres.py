@@ -87,30 +87,38 @@ GRANT UPDATE (unit) ON kits TO {role};
 GRANT SELECT, UPDATE (number) ON beats TO {role};
 GRANT SELECT (home, name, place, fence) ON witness TO {role};
 GRANT SELECT (trial, settings, public) ON trials TO {role};
-GRANT UPDATE (version, moved, assigned) ON heads TO {role};
-GRANT INSERT ON places, open_blocks TO {role};
+GRANT UPDATE (version, moved, assigned, taken) ON heads TO {role};
+GRANT INSERT ON places, open_blocks, forgotten TO {role};
+GRANT UPDATE (unit) ON places TO {role};
 GRANT INSERT (key), SELECT (id) ON keys TO {role};
 GRANT USAGE ON SEQUENCE keys_id_seq TO {role};
 GRANT SELECT (trial, block), UPDATE (filled, at, due) ON open_blocks TO {role};
 GRANT INSERT ON pending TO {role};
-GRANT EXECUTE ON FUNCTION hand_in(BIGINT, TEXT, BIGINT, BYTEA) TO {role}
+GRANT EXECUTE ON FUNCTION {functions} TO {role}
 """
 CURATOR = """
 GRANT USAGE ON SCHEMA {schema}, discreet_witness TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role};
 GRANT SELECT, INSERT, DELETE ON ALL TABLES IN SCHEMA discreet_witness TO {role};
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};
-GRANT EXECUTE ON FUNCTION hand_in(BIGINT, TEXT, BIGINT, BYTEA) TO {role}
+GRANT EXECUTE ON FUNCTION {functions} TO {role}
 """
+
+
+FUNCTIONS = (
+    "hand_in(BIGINT, TEXT, BIGINT, BYTEA, BYTEA, BOOLEAN)",
+    "take_back(BIGINT, TEXT, BIGINT, BYTEA, BYTEA)",
+    "go_with(BIGINT, TEXT, BIGINT, TEXT, BIGINT, BYTEA)",
+)
 
 
 def grant_roles(url: str, *, web: str | None = None, curator: str | None = None) -> None:
     """Let two roles of a PostgreSQL server use the trials of a database; they must exist. Call it
     as the owner of its tables, once a first trial was made.
 
-    - `web`: assigns, and hands outcomes in. It reads who has which arm, what was released and the
-      keys of open blocks; no outcome, no exact sum. It deletes nothing and releases nothing. For
-      stores with `releases_here=False`.
+    - `web`: assigns, hands outcomes in, and takes them back for whoever withdraws. It reads who has
+      which arm, what was released and the keys of open blocks; no outcome, no exact sum. It deletes
+      nothing and releases nothing. For stores with `releases_here=False`.
     - `curator`: all that a trial does.
     """
     psycopg = driver()
@@ -120,6 +128,8 @@ def grant_roles(url: str, *, web: str | None = None, curator: str | None = None)
             if role is not None:
                 connection.execute(
                     psycopg.sql.SQL(text).format(
-                        role=psycopg.sql.Identifier(role), schema=psycopg.sql.Identifier(SCHEMA)
+                        role=psycopg.sql.Identifier(role),
+                        schema=psycopg.sql.Identifier(SCHEMA),
+                        functions=psycopg.sql.SQL(", ".join(FUNCTIONS)),
                     )
                 )

@@ -457,9 +457,21 @@ class Server(Transactions):
         """The row goes; see above for what a server keeps of it."""
         self.run("DELETE FROM keys WHERE id = ?", (number,))
 
-    def hand_in(self, place: tuple[int, str, int], key: bytes, sealed: bytes) -> None:
+    def hand_in(
+        self, place: tuple[int, str, int], key: bytes, sealed: bytes, corrects: bool
+    ) -> bool:
         """By a function of the database: whoever calls it needs no right to the table."""
-        self.run("SELECT hand_in(?, ?, ?, ?)", (*place, sealed))
+        found = self.one("SELECT hand_in(?, ?, ?, ?, ?, ?)", (*place, key, sealed, corrects))
+        return found == (True,)
+
+    def take_back(self, place: tuple[int, str, int], old: bytes, key: bytes, sealed: bytes) -> None:
+        self.run("SELECT take_back(?, ?, ?, ?, ?)", (*place, key, sealed))
+
+    def go_with(
+        self, place: tuple[int, str, int], other: tuple[str, int], old: bytes, sealed: bytes
+    ) -> None:
+        trial, block, slot = place
+        self.run("SELECT go_with(?, ?, ?, ?, ?, ?)", (trial, *other, block, slot, sealed))
 
     def lock_block(self, trial: int, block: str) -> None:
         self.run(

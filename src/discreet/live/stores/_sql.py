@@ -34,11 +34,11 @@ from ..._checks import Name
 from ...errors import DamagedFile, InvalidArgument, TrialError
 from .._rules import VOID, Action, Member, Place, is_void
 from . import _seal as seal
-from ._base import Json, Moved, unheld
+from ._base import Json, Moved, name_text, unheld
 from ._copies import write_backup
 from ._memory import HeldBlock, MemoryStore
 from ._people import HeldPeople, SqlPeople
-from ._transactions import Transactions
+from ._transactions import ROOM_FOR_TRIALS, Transactions
 from ._witness import Line, changed, changes
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ NOT_HERE = (
     "changes of the trial, are made by a process that does, for example one that runs "
     "discreet.live.curate"
 )
+TRIES = 100
+"""How often an outcome is sealed under the key of its block, while others change that."""
 UNKNOWN = -1
 """The version of what is not known to agree with the file."""
 SEAT = """
@@ -67,12 +69,12 @@ class Batch:
 
     def __init__(self) -> None:
         self.places: list[tuple[object, ...]] = []
-        self.seats: list[tuple[object, ...]] = []
-        """rows that wait for `places` and `pending`"""
+        self.seats: list[tuple[int, str, int, bytes | None, int]] = []
+        """what waits for `places`, and for `pending`, whose outcomes are silent"""
         self.rows: set[str] = set()
         """blocks whose rows have changed"""
-        self.values: dict[tuple[str, int], bytes] = {}
-        """outcomes that wait, sealed"""
+        self.values: dict[tuple[str, int], int] = {}
+        """outcomes that wait"""
         self.answered: dict[str, int] = {}
         """how many have come, of blocks where that has changed"""
         self.members: dict[Name, Member | None] = {}
@@ -133,6 +135,11 @@ class Outcomes(Mapping[int, int]):
             raise KeyError("no outcome yet")
         return value
 
+    def get(self, slot: int, default: Any = None) -> Any:
+        """The same, without an error on the way: asked of every outcome that comes."""
+        value = self._store.outcome_at(self._block, slot)
+        return default if value is None else value
+
     def __iter__(self) -> Iterator[int]:
         return iter(self._store.whole(self._block).outcomes)
 
@@ -164,6 +171,10 @@ class Blocks(Mapping[str, StoredBlock]):
         row = self._rows[key]
         return StoredBlock(Places(self._store, key), Outcomes(self._store, key), row.due, row.at)
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """The same, without an error on the way."""
+        return self[key] if key in self._rows else default
+
     def __contains__(self, key: object) -> bool:
         return key in self._rows
 
@@ -193,6 +204,8 @@ class SqlStore:
         self._asked: Moved | None = None
         """what has moved, if it was not asked for yet"""
         self._assigned: list[int] = []
+        self._taken = 0
+        """places that were taken"""
         self._rows: dict[str, Row] = {}
         self._last: dict[str, Place] = {}
         """the last places of blocks, as far as they are known"""
@@ -211,7 +224,7 @@ class SqlStore:
 
     @property
     def _trial(self) -> int:
-        return self._base.first + self._number
+        return self._base.home * ROOM_FOR_TRIALS + self._number
 
     @property
     def trial(self) -> int:
@@ -355,10 +368,10 @@ class SqlStore:
         """All that is known here, from the file."""
         base, trial = self._base, (self._trial,)
         head = base.one(
-            "SELECT version, generation, moved, assigned FROM heads WHERE trial = ?", trial
+            "SELECT version, generation, moved, assigned, taken FROM heads WHERE trial = ?", trial
         )
         assert head is not None
-        version, generation, moved, assigned = head
+        version, generation, moved, assigned, self._taken = head
         self._moved, self._assigned = self._parsed(moved, dict), self._parsed(assigned, list)
         if generation != self._generation or self._version == UNKNOWN:
             self._read_document()  # a write that was cut short may have left half of another here
@@ -422,6 +435,15 @@ class SqlStore:
         return self._assigned
 
     @property
+    def taken_in_all(self) -> int:
+        """Places that were taken, in all strata."""
+        found = self._base.one(
+            "SELECT COALESCE(SUM(taken), 0) FROM heads WHERE trial <> ? AND trial BETWEEN ? AND ?",
+            (self._trial, *self._base.trials),
+        )
+        return self._taken + int(found[0] if found else 0)
+
+    @property
     def blocks(self) -> Blocks:
         return Blocks(self, self._rows)
 
@@ -435,12 +457,18 @@ class SqlStore:
             return
         self._flush()
         batch, rows = self._batch, dict[Name, Any]()
+<<<<<<< HEAD
         for unit, *row in self._base.run(
             "SELECT unit, arm, turn, block, slot, due, at, number, share FROM places "
+=======
+        texts = {name_text(unit): unit for unit in units}
+        for text, *row in self._base.run(
+            "SELECT unit, arm, turn, block, slot, due, at, number FROM places "
+>>>>>>> main
             f"WHERE trial = ? AND unit {self._base.AMONG} ORDER BY turn",
-            (self._trial, self._base.several([json.dumps(unit) for unit in units])),
+            (self._trial, self._base.several(list(texts))),
         ).fetchall():
-            rows[json.loads(unit)] = row
+            rows[texts[text]] = row
         for unit in units:
             batch.members[unit] = None
         seats: list[tuple[str, int]] = []
@@ -458,7 +486,7 @@ class SqlStore:
 
     @unheld
     def _expect_outcomes(self, seats: Sequence[tuple[str, int]]) -> None:
-        batch = self._batch
+        batch, found = self._batch, dict[str, list[tuple[int, bytes]]]()
         for block, slot, sealed in self._base.run(
             f"SELECT block, slot, outcome FROM pending WHERE trial = ? AND block "
             f"{self._base.AMONG} AND slot {self._base.AMONG_NUMBERS}{self._base.AND_HOLD}",
@@ -468,8 +496,11 @@ class SqlStore:
                 self._base.several([slot for _, slot in seats]),
             ),
         ).fetchall():
-            text = seal.opened(self._rows[block].key, sealed)
-            batch.outcomes[block, slot] = seal.outcome_in(text)
+            found.setdefault(block, []).append((slot, sealed))
+        for block, own in found.items():
+            texts = seal.opened_many(self._rows[block].key, [sealed for _, sealed in own])
+            for (slot, _), text in zip(own, texts, strict=True):
+                batch.outcomes[block, slot] = seal.outcome_in(text)
 
     def flush_if_any(self) -> None:
         """Before something is read that was not expected, what waits is written."""
@@ -485,7 +516,7 @@ class SqlStore:
         if batch.places:
             base.run_many("INSERT INTO places VALUES", batch.places)
         if batch.seats:
-            base.run_many("INSERT INTO pending VALUES", batch.seats)
+            base.run_many("INSERT INTO pending VALUES", self._silent(batch.seats))
         for block in batch.rows:
             row = self._rows[block]
             base.run(
@@ -493,7 +524,7 @@ class SqlStore:
                 (row.filled, row.at, row.due, trial, block),
             )
         if batch.values:
-            values = [(trial, *seat, sealed) for seat, sealed in batch.values.items()]
+            values = self._sealed(batch.values)
             if base.set_outcomes(values) != len(values):
                 raise DamagedFile(f"{self.place}: an outcome has no place")
         for block, count in batch.answered.items():
@@ -502,6 +533,30 @@ class SqlStore:
                 (seal.sealed(self._rows[block].key, seal.count_text(count)), trial, block),
             )
 
+    def _silent(
+        self, seats: Sequence[tuple[int, str, int, bytes | None, int]]
+    ) -> list[tuple[object, ...]]:
+        """New places of `pending`."""
+        rows: list[tuple[object, ...]] = []
+        for block in dict.fromkeys(seat[1] for seat in seats):
+            own = [seat for seat in seats if seat[1] == block]
+            texts = seal.sealed_many(self._rows[block].key, [seal.outcome_text(None)] * len(own))
+            rows += [(*seat[:3], text, *seat[3:]) for seat, text in zip(own, texts, strict=True)]
+        return rows
+
+    @unheld
+    def _sealed(self, values: Mapping[tuple[str, int], int]) -> list[tuple[object, ...]]:
+        """Outcomes by trial, block and slot."""
+        rows: list[tuple[object, ...]] = []
+        for block in dict.fromkeys(block for block, _ in values):
+            own = [slot for of, slot in values if of == block]
+            texts = [seal.outcome_text(values[block, slot]) for slot in own]
+            sealed = seal.sealed_many(self._rows[block].key, texts)
+            rows += [
+                (self._trial, block, slot, text) for slot, text in zip(own, sealed, strict=True)
+            ]
+        return rows
+
     def member(self, unit: Name) -> Member | None:
         if unit in self._batch.members:
             return self._batch.members[unit]
@@ -509,7 +564,7 @@ class SqlStore:
         found = self._base.one(
             "SELECT arm, turn, block, slot, share FROM places WHERE unit = ? AND trial = ? "
             "ORDER BY turn DESC LIMIT 1",
-            (json.dumps(unit), self._trial),
+            (name_text(unit), self._trial),
         )
         if found is None:
             return None
@@ -654,10 +709,11 @@ class SqlStore:
             self._base.run(
                 "INSERT INTO trials VALUES (?, '', '', ?, ?)", (self._trial, b"", self._key)
             )
-            self._base.run("INSERT INTO heads VALUES (?, 0, 0, '', '')", (self._trial,))
+            self._base.run("INSERT INTO heads VALUES (?, 0, 0, '', '', 0)", (self._trial,))
             self._base.run("INSERT INTO beats VALUES (?, 0)", (self._trial,))
             self.people.begin(people)
             self._assigned, self._generation, self._next = list(assigned), 0, 0
+            self._taken = sum(member.used for member in members.values())
             turns = _turns(blocks, members)
             for key, block in blocks.items():
                 self._open_block(key)
@@ -700,10 +756,20 @@ class SqlStore:
                     self._open_block(member.block)
                 self._seat(unit, member, place)
                 self._asked = moved
+                self._taken += 1
             self._assigned = [n + (arm == member.arm) for arm, n in enumerate(self._assigned)]
 
     @unheld
     def record(self, block: str, slot: int, value: int) -> None:
+        self._hand_in(block, slot, value, corrects=False)
+
+    @unheld
+    def correct(self, block: str, slot: int, value: int) -> None:
+        """An outcome in place of the one that has come, or of none."""
+        self._hand_in(block, slot, value, corrects=True)
+
+    @unheld
+    def _hand_in(self, block: str, slot: int, value: int, corrects: bool) -> None:
         self._check_held()
         before = self._version
         self._version = UNKNOWN
@@ -711,47 +777,44 @@ class SqlStore:
             self._note(block, slot, value)
         else:
             self.flush_if_any()
-            key = self._rows[block].key
-            self._base.hand_in(
-                (self._trial, block, slot), key, seal.sealed(key, seal.outcome_text(value))
-            )
+            where, text = (self._trial, block, slot), seal.outcome_text(value)
+            for _ in range(TRIES):
+                key = self._rows[block].key
+                if self._base.hand_in(where, key, seal.sealed(key, text), corrects):
+                    break
+                self._read()  # somebody has withdrawn, and it has another key
+                before = self._version = UNKNOWN
+                if block not in self._rows:
+                    break
+            else:
+                raise TrialError(
+                    f"{self.place}: others change it meanwhile; nothing changed: try again"
+                )
         self._base.commit()
         self._version = before  # no public step: nobody is told that it came
 
     @unheld
     def void(self, block: str, slot: int) -> None:
-        self._check_releases()  # whoever hands in blindly cannot take back
         with self._step():  # others must learn the new key
             self.flush_if_any()
-            self._renew(block)
-            self._note(block, slot, VOID)
+            self._base.lock_block(self._trial, block)
+            old, key = self._rows[block].key, seal.new_key()
+            text = seal.sealed(key, seal.outcome_text(VOID))
+            if self.releases_here:
+                self._count(block, slot)
+            self._base.take_back((self._trial, block, slot), old, key, text)
+            self._rows[block] = self._rows[block]._replace(key=key)
         self._base.soiled = True  # the log may hold the key that was overwritten
 
-    def _renew(self, block: str) -> None:
-        """Seal all that is private of a block under another key, and overwrite its key. A database
-        may have left copies of what it moved: nobody can read them from then on."""
-        old, key, place = self._rows[block].key, seal.new_key(), (self._trial, block)
-        answered = self.answered(block)
-        for slot, outcome, action, private in self._base.run(
-            "SELECT slot, outcome, action, private FROM pending WHERE trial = ? AND block = ?",
-            place,
-        ).fetchall():
-            hidden = seal.sealed(key, seal.opened(old, action)) if private else action
-            self._base.run(
-                "UPDATE pending SET outcome = ?, action = ? "
-                "WHERE trial = ? AND block = ? AND slot = ?",
-                (seal.sealed(key, seal.opened(old, outcome)), hidden, *place, slot),
-            )
-        self._base.run(
-            "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
-            (seal.sealed(key, seal.count_text(answered)), *place),
-        )
-        self._base.run(
-            "UPDATE keys SET key = ? WHERE id = "
-            "(SELECT key FROM open_blocks WHERE trial = ? AND block = ?)",
-            (key, *place),
-        )
-        self._rows[block] = self._rows[block]._replace(key=key)
+    @unheld
+    def go_with(self, block: str, slot: int, other: tuple[str, int]) -> None:
+        """By a worker: a place is withdrawn if another one was."""
+        with self._step():
+            self.flush_if_any()
+            self._base.lock_block(self._trial, other[0])
+            text = seal.sealed(self._rows[block].key, seal.outcome_text(VOID))
+            old = self._rows[other[0]].key
+            self._base.go_with((self._trial, block, slot), other, old, text)
 
     def noted(self) -> None:
         with self._step():
@@ -845,6 +908,29 @@ class SqlStore:
         self._base.soiled = True
         self._base.clean()
 
+    @unheld
+    def charge(self, state: Json, fences: int) -> None:
+        """Continue from an old copy: put a state in place, and erase all blocks. Who had a place in
+        them keeps the arm, and has none any more."""
+        self._check_releases()
+        with self._step():
+            self.flush_if_any()
+            for block in list(self._rows):
+                self._forget(block)
+                self._erase(block)
+                self._base.run(
+                    "UPDATE places SET block = NULL, slot = NULL WHERE trial = ? AND block = ?",
+                    (self._trial, block),
+                )
+            self._put(state)
+            noted = self.people.waiting_ahead()
+            self._base.overtake(
+                {"number": self._number, "fences": fences, "trail": noted[-1].chain}
+            )
+        self._version = UNKNOWN
+        self._base.soiled = True
+        self._base.clean()
+
     def touch(self) -> None:
         """Write something, so that a commit takes its time whatever is stored by it. Something
         else than what is there: SQLite writes nothing where nothing changes."""
@@ -878,16 +964,19 @@ class SqlStore:
 
     # --- in a transaction -------------------------------------------------------------------------
 
-    @contextmanager
-    def _step(self) -> Iterator[None]:
+    def _step(self) -> _Step:
         """A public step. Until it is stored, what is known here is not known to be in the file."""
         self._check_held()
         if not self._base.is_alone:
             raise TrialError(f"{self.place}: others go on meanwhile; call ready() before a step")
         self._version = UNKNOWN
-        yield
+        return _Step(self)
+
+    def stepped(self) -> None:
+        """It is written: store it, unless it is gathered; then the last of several writes the
+        head."""
         if self._base.is_gathering:
-            return  # the last of several writes the head
+            return
         self._write_head()
         self._base.commit()
         self._version = self._next
@@ -897,12 +986,12 @@ class SqlStore:
         if self._asked is not None:
             self._moved, self._asked = self._asked(), None
         written = self._base.run(
-            "UPDATE heads SET version = ?, moved = ?, assigned = ? "
+            "UPDATE heads SET version = ?, moved = ?, assigned = ?, taken = ? "
             "WHERE trial = ? AND version = ?",
             (
                 self._next + 1, json.dumps(self._moved, separators=(",", ":")),
                 f"[{','.join(f'{number:>{seal.ROOM}}' for number in self._assigned)}]",
-                self._trial, self._next,
+                self._taken, self._trial, self._next,
             ),
         )  # fmt: skip
         if written.rowcount != 1:
@@ -957,8 +1046,13 @@ class SqlStore:
         )  # fmt: skip
         here = (None, None) if member.slot < 0 else (member.block, member.slot)
         row = (
+<<<<<<< HEAD
             json.dumps(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
             number, due, member.share,
+=======
+            name_text(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
+            number, due,
+>>>>>>> main
         )  # fmt: skip
         if self._base.is_gathering:
             self._batch.places.append(row)
@@ -974,14 +1068,13 @@ class SqlStore:
             text = seal.action_text(place.action)
             action = seal.sealed(row.key, text) if place.private else text
         self._enter(unit, member, place)
-        silent = seal.sealed(row.key, seal.outcome_text(None))
-        seat = (self._trial, member.block, member.slot, silent, action, int(place.private))
+        seat = (self._trial, member.block, member.slot, action, int(place.private))
         row = Row(row.key, member.slot + 1, place.at, place.due)
         if self._base.is_gathering:
             self._batch.seats.append(seat)
             self._batch.rows.add(member.block)
         else:
-            self._base.run("INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)", seat)
+            self._base.run_many("INSERT INTO pending VALUES", self._silent([seat]))
             self._base.run(
                 "UPDATE open_blocks SET filled = ?, at = ?, due = ? WHERE trial = ? AND block = ?",
                 (row.filled, row.at, row.due, self._trial, member.block),
@@ -990,17 +1083,25 @@ class SqlStore:
 
     def _note(self, block: str, slot: int, value: int) -> None:
         key, batch = self._rows[block].key, self._batch
-        count = self.answered(block) + (self.outcome_at(block, slot) is None)
-        sealed = seal.sealed(key, seal.outcome_text(value))
         if self._base.is_gathering and (block, slot) in batch.outcomes:
-            batch.values[block, slot], batch.outcomes[block, slot] = sealed, value
-            batch.answered[block] = count
+            batch.answered[block] = self._counted(block, slot)
+            batch.values[block, slot] = batch.outcomes[block, slot] = value
             return
+        self._count(block, slot)
+        sealed = seal.sealed(key, seal.outcome_text(value))
         if self._base.set_outcomes([(self._trial, block, slot, sealed)]) != 1:
             raise DamagedFile(f"{self.place}: an outcome has no place")
+
+    def _counted(self, block: str, slot: int) -> int:
+        """How many have come of a block, with that one."""
+        return self.answered(block) + (self.outcome_at(block, slot) is None)
+
+    def _count(self, block: str, slot: int) -> None:
+        """Store that, before that one is stored."""
+        text = seal.count_text(self._counted(block, slot))
         self._base.run(
             "UPDATE open_blocks SET answered = ? WHERE trial = ? AND block = ?",
-            (seal.sealed(key, seal.count_text(count)), self._trial, block),
+            (seal.sealed(self._rows[block].key, text), self._trial, block),
         )
 
     # --- refusals ---------------------------------------------------------------------------------
@@ -1026,7 +1127,7 @@ class SqlStore:
             return
         other = self._base.one(
             "SELECT 1 FROM places WHERE unit = ? AND trial <> ? AND trial BETWEEN ? AND ? LIMIT 1",
-            (json.dumps(unit), self._trial, *self._base.trials),
+            (name_text(unit), self._trial, *self._base.trials),
         )
         if other is None:  # perhaps one that has withdrawn there
             numbers = self._base.run(
@@ -1066,6 +1167,22 @@ def _turns(
         for back, (_, key, slot) in enumerate(sorted(own, reverse=True)):
             found[key, slot] = turn - back
     return found
+
+
+class _Step:
+    """A public step, stored at its end."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is None:
+            self._store.stepped()
 
 
 class _Held:

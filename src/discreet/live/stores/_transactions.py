@@ -13,6 +13,7 @@ home is fenced.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from abc import ABC, abstractmethod
@@ -144,7 +145,11 @@ class Transactions(ABC):
         """What the witness says of every release that is known here; None where it cannot say."""
         if self.witness is None or self.fence:
             return None
-        return self.witness.texts()
+        kept: list[str] = []
+        for text in self.witness.texts():
+            lost = json.loads(text).get("lost", 0)
+            kept = [*kept[: len(kept) - lost], text]
+        return kept
 
     @abstractmethod
     def look(self) -> Line | None:
@@ -160,9 +165,24 @@ class Transactions(ABC):
         """Overwrite a key."""
 
     @abstractmethod
-    def hand_in(self, place: tuple[int, str, int], key: bytes, sealed: bytes) -> None:
-        """An outcome, by a user that reads none: the first one stands, and a place in a block that
-        is not there takes none. The row is written in any case. `key` is that of the block."""
+    def hand_in(
+        self, place: tuple[int, str, int], key: bytes, sealed: bytes, corrects: bool
+    ) -> bool:
+        """An outcome, by a user that reads none: the first one stands, or the last one if it
+        corrects others, unless it was withdrawn; a place in a block that is not there takes none.
+        The row is written in any case. False if `key` is that of the block no more."""
+
+    @abstractmethod
+    def take_back(self, place: tuple[int, str, int], old: bytes, key: bytes, sealed: bytes) -> None:
+        """`sealed` in place of an outcome, and all that is private of its block under another key.
+        A database may have left copies of what it moved: nobody can read them from then on."""
+
+    @abstractmethod
+    def go_with(
+        self, place: tuple[int, str, int], other: tuple[str, int], old: bytes, sealed: bytes
+    ) -> None:
+        """By a user that reads no outcomes: `sealed` in place of an outcome, if that of another
+        place, in a block with the key `old`, was withdrawn. The row is written in any case."""
 
     def lock_block(self, trial: int, block: str) -> None:  # noqa: B027 - the home may be held
         """Before the outcomes of a block are read for its release: whoever hands one in has done
@@ -271,6 +291,32 @@ class Transactions(ABC):
         if self.fence or self.witness is None or found is None:
             raise Fenced(f"{self.name} is fenced: {self.fence}; nothing was released")
         self.note(self.witness.append(text, *found))
+
+    def overtake(self, more: dict[str, Any]) -> None:
+        """Continue from an old copy, whatever its witness knows: that notes how many releases are
+        lost here, and no other copy goes on."""
+        found = self.one("SELECT size, chain FROM witness WHERE home = ?", (self.home,))
+        assert found is not None
+        ahead = self.releases_ahead()
+        if self.witness is None or not ahead:
+            raise Fenced(f"{self.name} is fenced: {self.fence}; nothing changed")
+        text = json.dumps({**more, "lost": len(ahead)})
+        self.note(self.witness.append(text, ahead[-1].end, ahead[-1].chain))
+        self.fence = ""
+
+    def releases_ahead(self) -> list[Line]:
+        """What the witness of an old copy knows beyond it; nothing if it is not the right one."""
+        found = self.one("SELECT size, chain FROM witness WHERE home = ?", (self.home,))
+        if self.witness is None or found is None:
+            return []
+        why, lines = self.witness.look(*found)
+        return [] if why else lines
+
+    def fences(self) -> int:
+        """How often copies have gone on, by the witness."""
+        said = [line.text for line in self.releases_ahead()]
+        said += self.witness.texts() if self.witness is not None else []
+        return max((json.loads(text).get("fences", 0) for text in said), default=0)
 
     def note(self, line: Line) -> None:
         """The home knows its witness up to there."""

@@ -7,7 +7,7 @@ CREATE TABLE trials(
     key INTEGER NOT NULL);
 CREATE TABLE heads(
     trial INTEGER PRIMARY KEY REFERENCES trials(trial), version INTEGER NOT NULL,
-    generation INTEGER NOT NULL, moved TEXT NOT NULL, assigned TEXT NOT NULL);
+    generation INTEGER NOT NULL, moved TEXT NOT NULL, assigned TEXT NOT NULL, taken INTEGER NOT NULL);
 CREATE TABLE places(
     unit TEXT NOT NULL, trial INTEGER NOT NULL REFERENCES trials(trial), turn INTEGER NOT NULL,
     arm BLOB NOT NULL, block TEXT, slot INTEGER, at REAL, number INTEGER, due REAL,
