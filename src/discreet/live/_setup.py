@@ -145,21 +145,17 @@ def finite_plan(
             f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-<<<<<<< HEAD
-    binary = bool(binary) or row.release.takes_binary
-    if truncate and binary:
-        raise InvalidArgument(
-            "truncate", f"be left out for {row.name}, whose outcomes have two values", True,
-            "take another policy, for example discreet.policy(\"dp-imed\", epsilon=1.0)",
-        )  # fmt: skip
-=======
     if rounded and (binary or not row.release.takes_binary):
         raise InvalidArgument(
             "rounded", "be left out for outcomes that are 0 or 1, and for all but a test", rounded,
             "leave it out: fractions are released as they are",
         )  # fmt: skip
     binary = bool(binary) or (row.release.takes_binary and not rounded)
->>>>>>> main
+    if truncate and binary:
+        raise InvalidArgument(
+            "truncate", f"be left out for {row.name}, whose outcomes have two values", True,
+            "take another policy, for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+        )  # fmt: skip
     if is_test(row):
         horizon = check_tested(row, horizon, streams)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)
@@ -176,13 +172,10 @@ def finite_plan(
     if unverified:
         guarantee = replace(guarantee, conditions=(*guarantee.conditions, *unverified))
     settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
-<<<<<<< HEAD
     if truncate:
         settings["truncate"] = True
-=======
     if rounded:
         settings["rounded"] = True
->>>>>>> main
     if unverified:
         settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
@@ -355,15 +348,9 @@ def why_not(row: Policy) -> str:
 def context_plan(
     policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-<<<<<<< HEAD
-    longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
-    conditions: Sequence[str] | None, truncate: bool = False,
-=======
     rounded: bool, longest: float | None, batch: int | None, streams: bool | None,
     window: int | None, shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
-    conditions: Sequence[str] | None,
->>>>>>> main
+    conditions: Sequence[str] | None, truncate: bool = False,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear._view import LinearSetting
@@ -379,25 +366,17 @@ def context_plan(
             "risk", "be left out for a policy with contexts, which stops with no answer", risk,
             "leave it out",
         )  # fmt: skip
-<<<<<<< HEAD
     for name, value in (("outcome_range", outcome_range), ("truncate", truncate or None)):
         if value is not None:
             raise InvalidArgument(
                 name, "be left out: the policy says what it clips outcomes to",
                 value, "adac-oful takes low=..., high=...",
             )  # fmt: skip
-=======
-    if outcome_range is not None:
-        raise InvalidArgument(
-            "outcome_range", "be left out: the policy says what it clips outcomes to",
-            outcome_range, "adac-oful takes low=..., high=...",
-        )  # fmt: skip
     if rounded:
         raise InvalidArgument(
             "rounded", "be left out with contexts, which release fractions as they are", rounded,
             "leave it out",
         )  # fmt: skip
->>>>>>> main
     if binary:
         raise InvalidArgument(
             "binary", "be left out with contexts, which have no interval of a mean", binary,

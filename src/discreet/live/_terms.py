@@ -226,13 +226,9 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
     contexts = "dimension" in state
     streams = bool(state.get("streams"))
     options: Json = dict.fromkeys(FLAT) | {name: state[name] for name in names}
-<<<<<<< HEAD
     options |= {"missing": None, "risk": None, "intervals": "auto"}
     options |= {"binary": False, "trend": False, "truncate": False}
-=======
-    options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
     options["rounded"] = bool(state.get("rounded", False))
->>>>>>> main
     options |= {name: state.get(name) for name in ("corrections", "retention")}
     options["shared"] = state.get("shared", False)
     options |= dict.fromkeys(("kits", "ledger", "beyond"))  # `care_in` reads them

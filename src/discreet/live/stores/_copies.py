@@ -20,13 +20,8 @@ from ._transactions import NO_FILE, Transactions
 from ._witness import ENDING, Witness, sync
 
 AS_IT_IS = {
-<<<<<<< HEAD
-    "heads": "trial - ?, version, generation, moved, assigned",
-    "places": "unit, trial - ?, turn, arm, block, slot, at, number, due, share",
-=======
     "heads": "trial - ?, version, generation, moved, assigned, taken",
-    "places": "unit, trial - ?, turn, arm, block, slot, at, number, due",
->>>>>>> main
+    "places": "unit, trial - ?, turn, arm, block, slot, at, number, due, share",
     "releases": "trial - ?, generation, block",
     "beats": "trial - ?, number",
     **people.TABLES,

@@ -457,14 +457,9 @@ class SqlStore:
             return
         self._flush()
         batch, rows = self._batch, dict[Name, Any]()
-<<<<<<< HEAD
-        for unit, *row in self._base.run(
-            "SELECT unit, arm, turn, block, slot, due, at, number, share FROM places "
-=======
         texts = {name_text(unit): unit for unit in units}
         for text, *row in self._base.run(
-            "SELECT unit, arm, turn, block, slot, due, at, number FROM places "
->>>>>>> main
+            "SELECT unit, arm, turn, block, slot, due, at, number, share FROM places "
             f"WHERE trial = ? AND unit {self._base.AMONG} ORDER BY turn",
             (self._trial, self._base.several(list(texts))),
         ).fetchall():
@@ -1046,13 +1041,8 @@ class SqlStore:
         )  # fmt: skip
         here = (None, None) if member.slot < 0 else (member.block, member.slot)
         row = (
-<<<<<<< HEAD
-            json.dumps(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
-            number, due, member.share,
-=======
             name_text(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
-            number, due,
->>>>>>> main
+            number, due, member.share,
         )  # fmt: skip
         if self._base.is_gathering:
             self._batch.places.append(row)
