@@ -45,7 +45,7 @@ from ..protocol.plans._contexts import (
 )
 from . import _rules as rules
 from ._lists import as_lists, restored
-from ._randomness import Watched
+from ._randomness import SeenDraws
 from ._rules import Action, Admission, Effect, Member, Place, Terms
 from ._run import Blocks, Context, Due, Outcomes, Run, Standing
 
@@ -189,7 +189,7 @@ class ContextRun(Run):
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
         assert context is not None  # `context` refuses a unit without
         d = self.design.dimension
-        coins = Watched(self.random)
+        coins = SeenDraws(self.random)
         arm: int = self.steps.turn(self.design, self.head, context, coins)
         if self.waits:
             return Member(arm), None, self

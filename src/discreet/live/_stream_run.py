@@ -158,11 +158,11 @@ class StreamRun(Recorded, Run):
     """places that are planned at once, and drawn in a random order"""
     shares: tuple[float, ...]
     """the least share of every arm"""
+    rounded: bool = False
+    """whether outcomes are rounded at random before they are summed, for sums that are whole"""
     planned: list[int]
     """places of every arm in the window that is open, those that were drawn included; empty before
     the first"""
-    rounded: bool = False
-    """whether outcomes are rounded at random before they are summed, for sums that are whole"""
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
@@ -171,8 +171,8 @@ class StreamRun(Recorded, Run):
         self.device = device_of(policy, setting.source)
         self.random, self.noise, self.horizon = random, noise, setting.horizon
         self.window, self.shares, self.setting = window, tuple(shares), setting
-        self.planned = []
         self.rest = getattr(policy, "rest", 0)
+        self.planned = []
         self.ledger = ledger_lists(policy.release.ledger(setting))
         self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
         self.arm, self.begun, self.private = 0, True, False
