@@ -25,7 +25,7 @@ class Randomness(Draws, Protocol):
     def below(self, number: int, /) -> int: ...
 
 
-class Watched:
+class SeenDraws:
     """Others' draws, and whether any was made."""
 
     __slots__ = ("_inside", "drawn")
