@@ -55,6 +55,7 @@ def arms(say: Say) -> None:
                 walk, _ = many_arms.milliseconds(policy, environment, 1e6, 1)
             took = f"{ours:.1f} ms a run; the walk {walk:,.0f} ms"
             say(f"{name}, {many:,} arms, T = 1e6", took, reach)
+    many_arms.megabytes(10_000, 1e5, 2, 100)  # compiles
     took = f"{many_arms.megabytes(10_000, 1e5, 1000, 100):,.0f} MB"
     say('1,000 runs × 10,000 arms, record="regret"', took, "at most 200 MB")
 

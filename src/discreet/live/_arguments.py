@@ -34,12 +34,16 @@ class Outcomes:
     Args:
         range: The least and the largest outcome. Default: (0, 1).
         binary: Whether an outcome can only be one of these two.
+        truncate: Whether an outcome beyond the range counts as the nearest end of it, and is not
+            refused: for amounts without a largest one, such as revenue or minutes. Everything that
+            is reported is then about truncated outcomes. `discreet.arms.clipping_level` finds a
+            range, `discreet.arms.clipping_bias` says what it costs.
         rounded: For a test, whose sums are whole: when a block is released, every outcome y of it,
             scaled to [0, 1], becomes 1 with probability y, else 0. The test then compares means.
         contributions: How many outcomes of one participant may be used. The guarantee covers all of
             them together, and its budget grows with them.
         conflicts: "refuse" a second, different outcome of a participant with an error, or "ignore"
-            it: then whoever may record cannot find out by trying what was recorded before.
+            it: then anyone who may record cannot find out by trying what was recorded before.
         corrections: "deadline" to let `Trial.correct` put another outcome in place of the first,
             until the outcome would be late. Default: the first one stands.
         retention: How long after the end of the trial the names of its participants are kept, such
@@ -52,6 +56,7 @@ class Outcomes:
 
     range: tuple[float, float] | None = None
     binary: bool = False
+    truncate: bool = False
     rounded: bool = False
     contributions: int = 1
     conflicts: str = "refuse"
@@ -60,6 +65,12 @@ class Outcomes:
 
     def __post_init__(self) -> None:
         check_flag("binary", self.binary)
+        check_flag("truncate", self.truncate)
+        if self.truncate and self.binary:
+            raise InvalidArgument(
+                "truncate", "be left out for binary outcomes, which have two values", True,
+                "use for example discreet.Outcomes(range=(0, 50), truncate=True)",
+            )  # fmt: skip
         check_flag("rounded", self.rounded)
 
 
@@ -79,10 +90,10 @@ class Assignment:
         kits: Codes of numbered kits, by arm: `{"drug": ["K101", "K205"], "placebo": ["K102"]}`.
             `assign` then answers with a code, each used once, and reports show codes of arms
             instead of their names: see `Trial.unblind`.
-        ledger: What trials may cost a person together, see `Ledger`. Everybody is charged the
+        ledger: What trials may cost a person together, see `Ledger`. Everyone is charged the
             budget of this trial before their first place.
-        beyond: The arm of whoever cannot be charged any more; such participants have no place, and
-            their outcomes are not used. Default: an error.
+        beyond: The arm of anyone who cannot be charged any more; such participants have no place,
+            and their outcomes are not used. Default: an error.
 
     >>> import discreet
     >>> discreet.Assignment(window=24).window

@@ -14,7 +14,7 @@ from ..policies import Policy
 from ..policies._schedules import UNTIL_THE_END
 from ..policies._view import Setting
 from ..protocol._state import TAKEN, WAITING
-from ._randomness import Watched
+from ._randomness import SeenDraws
 from ._run import Standing
 from ._stream_run import StreamRun
 
@@ -44,7 +44,7 @@ class BatchRun(StreamRun):
     def _plan(self) -> None:
         """The next batch: who takes it knows its arm and its size."""
         if not self.has_ended:
-            coins = Watched(self.random)
+            coins = SeenDraws(self.random)
             self.steps.plan(self.design, self.head, 1, coins)
             self.planned = [] if coins.drawn else list(self.head.left)
             self.arm = next(arm for arm, left in enumerate(self.head.left) if left > 0)

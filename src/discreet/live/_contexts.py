@@ -1,9 +1,9 @@
 """Trials with contexts: a linear row being stepped, and the features that units bring.
 
 With public contexts a block is an episode: the actions of its members make the determinant of the
-design matrix grow, and the member whose action completes the growth is its last, whatever anybody
+design matrix grow, and the member whose action completes the growth is its last, whatever anyone
 responds. With trees over private contexts a block has a fixed number of members, each a leaf; other
-rows of private contexts have blocks that end at rounds fixed beforehand.
+rows of private contexts have blocks that end at rounds fixed in advance.
 
 Features and rewards are whole numbers inside (`Grid`), so that what is summed and hidden is exact.
 With public contexts the features of the arms that were given are stored, as public; with private
@@ -23,6 +23,7 @@ from ..errors import DamagedFile, InvalidArgument, UnsupportedBudget
 from ..linear._algebra import dot, squared_norm
 from ..linear._catalogue import CATALOGUE
 from ..linear._grid import Grid
+from ..linear._quick import QUICK
 from ..linear._releases import RoundRelease
 from ..linear._row import LinearPolicy, RoundPolicy
 from ..linear._view import LinearSetting
@@ -45,7 +46,7 @@ from ..protocol.plans._contexts import (
 )
 from . import _rules as rules
 from ._lists import as_lists, restored
-from ._randomness import Watched
+from ._randomness import SeenDraws
 from ._rules import Action, Admission, Effect, Member, Place, Terms
 from ._run import Blocks, Context, Due, Outcomes, Run, Standing
 
@@ -189,7 +190,7 @@ class ContextRun(Run):
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
         assert context is not None  # `context` refuses a unit without
         d = self.design.dimension
-        coins = Watched(self.random)
+        coins = SeenDraws(self.random)
         arm: int = self.steps.turn(self.design, self.head, context, coins)
         if self.waits:
             return Member(arm), None, self
@@ -299,14 +300,18 @@ def secure_steps(policy: LinearPolicy) -> Steps:
     """The steps of a policy, interpreted, with secure noise."""
     assert isinstance(policy, RoundPolicy)  # the others are refused before
     release, rule = policy.release, policy.rule
+    # what is public alone has NumPy's algebra where there are many features
+    choose, follow, update = (
+        Kernel(each, **QUICK) for each in (rule.choose, policy.schedule.follow, rule.update)
+    )
     filled: dict[str, Any] = {
-        "choose": rule.choose, "follow": policy.schedule.follow,
+        "choose": choose, "follow": follow,
         "collect": release.kernel(release.collect, SECURE),
-        "publish": release.kernel(release.publish, SECURE), "update": rule.update,
+        "publish": release.kernel(release.publish, SECURE), "update": update,
     }  # fmt: skip
     steps = (turn_by_context, seat_by_context, answer_by_context, release_by_context)
     turn, seat, answer, release_it = (Kernel(step, **filled).interpreted() for step in steps)
-    return Steps(turn, seat, answer, release_it, rule.update)
+    return Steps(turn, seat, answer, release_it, update.interpreted())
 
 
 def serves(policy: LinearPolicy) -> bool:

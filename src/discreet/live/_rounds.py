@@ -19,7 +19,7 @@ from ..policies._step import interpreted_steps
 from ..policies._view import Setting, fresh_view, shown
 from ..privacy._source import SIMULATED
 from ._lists import as_lists, count_in, is_like, restored
-from ._randomness import Watched
+from ._randomness import SeenDraws
 from ._recorded import Recorded
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Rounds(Recorded):
             value, size = view.value[arm], view.size[arm]
             self.steps.close_batch(self.release, self.ledger, view, arm, length, total, self.rng)
             if view.size[arm] != size or view.value[arm] != value:
-                self.releases[arm] += 1  # some go on collecting and show nothing yet
+                self.releases[arm] += 1  # some continue collecting and show nothing yet
                 if not self.lazy:
                     self.note(arm)
         self.begin()
@@ -103,7 +103,7 @@ class Rounds(Recorded):
 
         generator, found = np.random.Generator(np.random.PCG64(0)), [0] * len(self.releases)
         for _ in range(draws):
-            coins = Watched(generator)
+            coins = SeenDraws(generator)
             memory = self.before.copy()
             found[choose(self.rule, memory, shown(self.view), self.t, coins)] += 1
             if not coins.drawn:

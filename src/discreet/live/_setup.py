@@ -56,7 +56,7 @@ class Sources(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A trial before anybody was assigned."""
+    """A trial before anyone was assigned."""
 
     policy: Policy | LinearPolicy
     """as the trial plays it"""
@@ -81,6 +81,8 @@ class Plan(NamedTuple):
         low, high = self.outcome_range
         if self.settings.get("binary"):
             return f"{low:g} or {high:g}"
+        if self.settings.get("truncate"):
+            return f"a number, truncated to lie from {low:g} to {high:g}"
         return f"a number from {low:g} to {high:g}"
 
     def with_arms(self, arms: int) -> Plan:
@@ -123,9 +125,10 @@ def finite_plan(
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
     planned: int | None, estimate: bool, trend: bool = False, rounded: bool = False,
+    truncate: bool = False,
     conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
-    """Arms that are the same for everybody. `planned`: how many there were in the beginning;
+    """Arms that are the same for everyone. `planned`: how many there were in the beginning;
     `estimate`: whether missing outcomes are estimated; `conditions`: what was not verified of the
     policy when the trial was planned; `sources`: those of a rehearsal. A trial gives none, and gets
     secure ones."""
@@ -149,6 +152,11 @@ def finite_plan(
             "leave it out: fractions are released as they are",
         )  # fmt: skip
     binary = bool(binary) or (row.release.takes_binary and not rounded)
+    if truncate and binary:
+        raise InvalidArgument(
+            "truncate", f"be left out for {row.name}, whose outcomes have two values", True,
+            "take another policy, for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+        )  # fmt: skip
     if is_test(row):
         horizon = check_tested(row, horizon, streams)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)
@@ -165,6 +173,8 @@ def finite_plan(
     if unverified:
         guarantee = replace(guarantee, conditions=(*guarantee.conditions, *unverified))
     settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
+    if truncate:
+        settings["truncate"] = True
     if rounded:
         settings["rounded"] = True
     if unverified:
@@ -207,7 +217,7 @@ def finite_plan(
                 policy, more, horizon=horizon, risk=risk, outcome_range=outcome_range,
                 intervals=intervals, binary=binary, rounded=rounded, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=estimate, conditions=unverified, sources=sources,
+                estimate=estimate, truncate=truncate, conditions=unverified, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -229,7 +239,11 @@ def finite_plan(
         guarantee,
         (low, high),
         steps_of(
-            low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
+            low,
+            high,
+            lambda number: round((number - low) / (high - low) * RESOLUTION),
+            binary,
+            truncate,
         ),
         "record what was measured: a test counts one of two outcomes, unless it is planned with "
         "outcomes=discreet.Outcomes(rounded=True)"
@@ -245,7 +259,7 @@ def finite_plan(
 
 
 def check_tested(row: Tested, horizon: float | None, streams: bool | None) -> int:
-    """How many participants a test has: its design says so, and its arms are side by side."""
+    """How many participants a test has: its design says so, and its arms fill concurrently."""
     most = row.design.participants
     if horizon is not None and horizon != most:
         raise InvalidArgument(
@@ -284,7 +298,7 @@ def check_noise(row: Policy, scale: float) -> None:
 SIDE_BY_SIDE: dict[str, type[StreamRun]] = {
     "index": StreamRun, "looks": LookRun, "top two": TopTwoRun, "tested epochs": TestedEpochRun,
 }  # fmt: skip
-"""How plans that play arms side by side are stepped."""
+"""How plans that play arms concurrently are stepped."""
 
 
 def kind_of_streams(
@@ -337,7 +351,7 @@ def context_plan(
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     rounded: bool, longest: float | None, batch: int | None, streams: bool | None,
     window: int | None, shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
-    conditions: Sequence[str] | None,
+    conditions: Sequence[str] | None, truncate: bool = False,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear._view import LinearSetting
@@ -353,11 +367,12 @@ def context_plan(
             "risk", "be left out for a policy with contexts, which stops with no answer", risk,
             "leave it out",
         )  # fmt: skip
-    if outcome_range is not None:
-        raise InvalidArgument(
-            "outcome_range", "be left out: the policy says what it clips outcomes to",
-            outcome_range, "adac-oful takes low=..., high=...",
-        )  # fmt: skip
+    for name, value in (("outcome_range", outcome_range), ("truncate", truncate or None)):
+        if value is not None:
+            raise InvalidArgument(
+                name, "be left out: the policy says what it clips outcomes to",
+                value, "adac-oful takes low=..., high=...",
+            )  # fmt: skip
     if rounded:
         raise InvalidArgument(
             "rounded", "be left out with contexts, which release fractions as they are", rounded,
@@ -404,13 +419,17 @@ def context_plan(
 
 
 def steps_of(
-    low: float, high: float, scaled: Callable[[float], int], binary: bool = False
-) -> Callable[[object], int | None]:
+    low: float, high: float, scaled: Callable[[float], int], binary: bool = False,
+    truncate: bool = False,
+) -> Callable[[object], int | None]:  # fmt: skip
     """A function that makes whole steps of outcomes; `binary` ones are the ends of the range, and
-    nothing between."""
+    nothing between. `truncate`: those beyond it are moved to its ends, before anything is summed,
+    so that one outcome moves a sum by the range at most, whatever it is."""
 
     def steps(outcome: object) -> int | None:
         number = outcome if type(outcome) is float else number_of(outcome)
+        if truncate and number is not None and number == number:
+            number = min(max(number, low), high)
         if number is None or not low <= number <= high:
             return None
         return None if binary and low < number < high else scaled(number)

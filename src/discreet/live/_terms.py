@@ -209,7 +209,7 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
 
 
 class Stored(NamedTuple):
-    """Of a trial that goes on."""
+    """Of a trial that continues."""
 
     arms: int
     """that it began with"""
@@ -226,7 +226,8 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
     contexts = "dimension" in state
     streams = bool(state.get("streams"))
     options: Json = dict.fromkeys(FLAT) | {name: state[name] for name in names}
-    options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
+    options |= {"missing": None, "risk": None, "intervals": "auto"}
+    options |= {"binary": False, "trend": False, "truncate": False}
     options["rounded"] = bool(state.get("rounded", False))
     options |= {name: state.get(name) for name in ("corrections", "retention")}
     options["shared"] = state.get("shared", False)
@@ -237,6 +238,7 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
         options |= {name: state[name] for name in ("dimension", "longest", "batch")}
     else:
         options |= {name: state[name] for name in ("outcome_range", "intervals", "binary")}
+        options["truncate"] = bool(state.get("truncate", False))
         options["streams"] = streams
     if streams:
         named = zip(state["arms"], state["shares"], strict=True)
