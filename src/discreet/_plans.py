@@ -78,7 +78,7 @@ def planned(document: Mapping[str, Any]) -> Planned:
     return Planned(row, arms, strata, options)
 
 
-DESIGNS = {"treatments": "several", "epochs": "epochs"}
+DESIGNS = {"treatments": "several", "epochs": "epochs", "rate": "alarm"}
 """Which design is meant, by what it alone takes; else a test of two arms, or over strata."""
 
 

@@ -192,3 +192,14 @@ def test_harms_move_the_alarm_alone_and_outcomes_the_trial_alone(
     assert plain[0] == harmed[0]
     assert plain[0] != other[0]  # the released sums of the trial did react, and those of the alarm
     assert plain[1] != harmed[1]
+
+
+def test_documents_describe_alarms() -> None:
+    from discreet._plans import planned
+
+    design = {"participants": 40, "rate": 0.05, "looks": 4, "epsilon": 2.0}
+    found = planned({"design": design, "arms": ["drug"], "deadline": "28 days", "missing": 0})
+    assert found.policy == ALARM
+    with found.start(None) as trial:
+        assert isinstance(trial, discreet.Trial)
+        assert trial.assign("patient-1") == "drug"

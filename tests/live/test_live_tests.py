@@ -667,3 +667,26 @@ def test_rounded_fractions_are_hidden_as_whole_outcomes_are() -> None:
     found = verify_lives(played(discreet.confirm.design(16, looks=2, epsilon=1.0)), 2)
     assert found.holds
     assert "fractions are rounded" in found.kinds
+
+
+def test_a_block_is_not_said_to_be_due_before_those_that_are_released_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A trial that is ended between two looks: the last block of an arm is due by itself, and waits
+    for the look before it. A rehearsal waited for ever for the moment that was told."""
+    from discreet.live._randomness import SystemRandomness
+
+    monkeypatch.setattr(SystemRandomness, "below", lambda self, number: 0)
+    plan, clock = discreet.confirm.design(6, looks=3, epsilon=8.0), [0.0]
+    trial = discreet.Trial(plan, ARMS, deadline=10.0, missing=0.0, clock=lambda: clock[0])
+    assert [trial.assign(number) for number in range(1)] == ["drug"]
+    for number in (1, 2):
+        clock[0] += 1.0
+        trial.assign(number)
+    trial.stop("public")
+    shown = trial.report()
+    dues = [(each["arm"], each["block"], each["due"]) for each in shown["blocks"] or ()]
+    assert dues == [("drug", 1, 12.0), ("drug", 2, 12.0), ("placebo", 1, 12.0)]
+    assert shown["next_release"] == 12.0
+    clock[0] = 12.0
+    assert trial.status == "finished"

@@ -36,7 +36,13 @@ MOST_LOOKS = 200
 @dataclass(frozen=True)
 class AlarmState:
     """`decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off;
-    `total`, the noisy sum of harms by then; `participants` watched by that look, or to the end."""
+    `total`, the noisy sum of harms by then; `participants` watched by that look, or to the end.
+
+    >>> import discreet
+    >>> watch = discreet.confirm.alarm(40, 0.05, looks=4, epsilon=2.0)
+    >>> print(watch.state([7]))
+    look 1: alarm; about 7 harms among 10 participants, noise included
+    """
 
     decision: str
     look: int

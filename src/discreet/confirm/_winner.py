@@ -28,6 +28,12 @@ class Given:
     `power`: P(the better arm is shown to be better). `in_test`: participants of the test.
     `on_better`: the share of all who get the better arm; 1 if the arms are equal. `exact`, or
     simulated.
+
+    >>> import discreet
+    >>> test = discreet.confirm.design(200, looks=1, epsilon=1.0)
+    >>> found = discreet.confirm.then_winner(test, 1000).operating(0.6, 0.35)
+    >>> found.power == test.power(0.6, 0.35), found.exact
+    (True, True)
     """
 
     power: float
@@ -38,7 +44,13 @@ class Given:
 
 @dataclass(frozen=True)
 class ThenWinner:
-    """A test, and who comes after it: `participants` in all."""
+    """A test, and who comes after it: `participants` in all.
+
+    >>> import discreet
+    >>> plan = discreet.confirm.then_winner(discreet.confirm.design(60, looks=1, epsilon=1.0), 100)
+    >>> plan.design.participants, plan.participants
+    (60, 100)
+    """
 
     design: Testing
     participants: int

@@ -276,7 +276,7 @@ class Curator:
         blocks = self._store.blocks
         follows = member is not None and member.block in blocks
         admission = run.admit(member, blocks, self._terms, now)
-        if admission in ("place", "visitor") and self._is_full:
+        if self._terms.shared and admission in ("place", "visitor") and self._is_full:
             admission = "over" if member is None else "same"
         if member is not None and admission == "same":
             return member.arm, True
@@ -896,7 +896,7 @@ class Curator:
             self._stand()
             if self._is_over or self._fence or not self._releases_here:
                 return found
-            if self._is_full and not self._run.has_ended:
+            if self._terms.shared and self._is_full and not self._run.has_ended:
                 self._write(self._run.ended())
                 self._stand()
             cut_off = self._cut_off()

@@ -54,7 +54,8 @@ class Rounds(Recorded):
         self.horizon, self.rng = setting.horizon, rng
         self.view = as_lists(fresh_view(setting.arms))
         self.ledger = as_lists(policy.release.ledger(setting))
-        self.memory = as_lists(policy.rule.memory(setting))
+        self.memory = self.before = as_lists(policy.rule.memory(setting))
+        self.has_notes = bool(self.memory.to_dict())
         self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
         self.record_lazily()
         self.t = self.arm = self.rounds = self.length = 0
@@ -89,7 +90,8 @@ class Rounds(Recorded):
         if self.answer is not None or t >= last:
             self.rounds = self.length = 0
             return
-        self.before = self.memory.copy()
+        if self.has_notes:
+            self.before = self.memory.copy()
         self.arm, self.rounds, self.length = self.steps.open_batch(
             self.schedule, self.rule, self.memory, self.view, t, last, self.rng
         )

@@ -122,9 +122,10 @@ def plan_for(policy: object, arms: int, **options: Any) -> Plan:
 
 def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, risk: float | None,
-    outcome_range: tuple[float, float] | None, intervals: str, binary: bool, rounded: bool,
+    outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
-    planned: int | None, estimate: bool, trend: bool = False, truncate: bool = False,
+    planned: int | None, estimate: bool, trend: bool = False, rounded: bool = False,
+    truncate: bool = False,
     conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;

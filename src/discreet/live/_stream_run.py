@@ -533,13 +533,15 @@ class StreamRun(Recorded, Run):
         head = self.head
         found: list[BlockReport] = []
         for arm in range(len(self.releases)):
+            earlier: float | None = -NEVER  # blocks of an arm are released in their order
             for number in range(head.released[arm], head.block[arm] + 1):
                 block = blocks.get(key_of(arm, number + 1))
                 if block is None:
                     continue
                 closed, filled = number < head.block[arm], len(block.places)
                 size = filled if closed else head.mark[arm] - head.closed[arm]
-                due = self.shown_due(arm, number, terms) if closed else None
+                due = self.shown_due(arm, number, terms) if closed and earlier is not None else None
+                earlier = due = None if due is None or earlier is None else max(due, earlier)
                 found.append(
                     {
                         "arm": arm, "block": number + 1, "size": None if size >= LONGEST else size,
