@@ -1,4 +1,4 @@
-"""A policy with contexts to play with, one participant at a time: for a loop of your own.
+"""A policy with contexts to play with, one participant at a time, in any loop.
 
 >>> import discreet.linear as linear
 >>> rehearsal = linear.Rehearsal(
@@ -33,7 +33,7 @@ CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and 
 
 
 class Rehearsal:
-    """A policy with contexts, stepped by hand. It protects nobody: its noise can be replayed.
+    """A policy with contexts, stepped by hand. It protects no one: its noise can be replayed.
 
     `select(actions)` says which arm a participant gets, from the features of every arm;
     `update(arm, reward)` what it brought. Rewards count at once.
@@ -189,7 +189,7 @@ class Rehearsal:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a live trial of this policy would promise. The rehearsal itself protects nobody."""
+        """What a live trial of this policy would promise. The rehearsal itself protects no one."""
         promised = self.policy.guarantee
         return replace(promised, conditions=(*promised.conditions, CAVEAT))
 
