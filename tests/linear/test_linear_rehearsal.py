@@ -78,7 +78,7 @@ def test_real_data_and_propensities() -> None:
     assert right > 60
     steady = linear.Rehearsal(linear.policy("adac-oful", rho=0.5), 2, 2, horizon=10)
     assert sorted(steady.propensities([[1.0, 0.0], [0.0, 1.0]]).values()) == [0.0, 1.0]
-    assert "protects nobody" in repr(steady)
+    assert "protects no one" in repr(steady)
     assert "can be replayed" in str(steady.guarantee)
 
 

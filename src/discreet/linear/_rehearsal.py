@@ -29,7 +29,7 @@ from ._view import LinearSetting
 if TYPE_CHECKING:
     from .._types import Nested
 
-CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects nobody"
+CAVEAT = "a live trial draws the noise: that of a rehearsal can be replayed and protects no one"
 
 
 class Rehearsal:
@@ -196,5 +196,5 @@ class Rehearsal:
     def __repr__(self) -> str:
         return (
             f"<Rehearsal of {self.policy.name}, {len(self.arms)} arms, {self.rounds} rounds: "
-            "simulated noise, protects nobody>"
+            "simulated noise, protects no one>"
         )
