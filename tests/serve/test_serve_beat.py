@@ -15,7 +15,7 @@ from discreet.errors import InvalidArgument, TrialError
 from discreet.live.stores import SqliteStore
 from discreet.live.stores._database import Database
 from discreet.serve._beat import Ask, Assign, Lookup, Missing, NotStored, Outcome, Quiet, play
-from discreet.serve._engine import Engine
+from discreet.serve._engine import Engine, Files
 from discreet.serve._writer import Writer
 
 
@@ -170,7 +170,7 @@ def test_answers_come_on_the_beat(tmp_path: Path) -> None:
     beat = 0.05
 
     async def main() -> list[float]:
-        engine = Engine(tmp_path)
+        engine = Engine(Files(tmp_path))
         writer = Writer(engine, beat)
         loop = asyncio.get_running_loop()
         writer.start()
@@ -190,7 +190,7 @@ def test_answers_come_on_the_beat(tmp_path: Path) -> None:
 def test_engines_close_what_was_used_longest_ago(tmp_path: Path) -> None:
     from discreet._plans import planned
 
-    engine = Engine(tmp_path, most=2)
+    engine = Engine(Files(tmp_path), most=2)
     plan = {"policy": "dp-imed", "epsilon": 1.0, "arms": ["A", "B"]}
     for name in "abc":
         engine.make(("t", name), planned(plan))

@@ -26,8 +26,9 @@ from ..errors import (
     UnknownUnit,
 )
 from ..live import Strata, Trial
-from ..live._curator import Assigning, Due, Looking, Made, Recording, too_late
+from ..live._curator import Assigning, Looking, Made, Recording
 from ..live.stores._base import bare
+from ..live.stores._server import Lost
 
 
 class Assign(NamedTuple):
@@ -83,7 +84,8 @@ class NotStored(DiscreetError):
 
 
 def play(trial: Trial | Strata, steps: Sequence[Step]) -> list[Any]:
-    """What comes of every step: a value, or an error that it is refused with."""
+    """What comes of every step: a value, or an error that it is refused with. `Due` for a newcomer
+    that has to wait until others have released."""
     try:
         return _play(trial, steps)
     except (ClockJumped, AlreadyOpen, Fenced) as error:
@@ -120,9 +122,7 @@ def _gathered(trial: Trial, steps: Sequence[Step]) -> list[Any]:
         if isinstance(answer, DiscreetError) and _is_of_store(trial, answer):
             raise answer
         answers[i] = answer
-        if isinstance(answer, Due):
-            answers[i] = too_late()
-        elif isinstance(steps[i], Outcome | Bit) and isinstance(
+        if isinstance(steps[i], Outcome | Bit) and isinstance(
             answer, UnknownUnit | ConflictingOutcome
         ):
             answers[i] = None
@@ -235,7 +235,9 @@ def _is_of_store(trial: Trial | Strata, error: DiscreetError) -> bool:
     if isinstance(error, InvalidArgument):
         return False
     one = next(iter(trial._trials.values())) if isinstance(trial, Strata) else trial
-    return not isinstance(error, Fenced) and str(error).startswith(one._store.place)
+    if isinstance(error, Fenced):
+        return False
+    return isinstance(error, Lost) or str(error).startswith(one._store.place)
 
 
 def _clean(error: DiscreetError) -> DiscreetError:

@@ -37,6 +37,19 @@ def new_key(
     return f"dk_{name}_{secret}", row
 
 
+def successor(
+    register: Register, secrets: Secrets, row: KeyRow, lasts: float, actor: str
+) -> tuple[str, KeyRow]:
+    """Another key in place of one, which still opens everything for so many seconds."""
+    token, made = new_key(
+        secrets, row.tenant, row.role, experiment=row.experiment, site=row.site, label=row.label,
+        expires=row.expires,
+    )  # fmt: skip
+    register.add_key(made, actor)
+    register.end_key(row, time.time() + lasts, actor, made)
+    return token, made
+
+
 def is_valid(row: KeyRow | None, now: float) -> bool:
     """Whether a key opens anything at that moment."""
     return row is not None and row.revoked is None and (row.expires is None or now < row.expires)

@@ -14,12 +14,15 @@ from . import _api as api
 from . import _messages as m
 from . import _ofrep as ofrep
 from ._keys import ROLES, Role
+from ._service import PARTS, Part
 
 Handler = Callable[[api.Call], Awaitable[Response]]
 SITE: tuple[Role, ...] = ("site",)
 FLAGS: tuple[Role, ...] = ("site", "device")
 RECORDS: tuple[Role, ...] = ("site", "nurse")
 READS: tuple[Role, ...] = ("admin", "statistician", "monitor")
+DECIDES: tuple[Part, ...] = ("all", "curator")
+SERVES: tuple[Part, ...] = ("all", "web")
 OPEN = None
 """No key is needed."""
 
@@ -42,6 +45,14 @@ class Endpoint(NamedTuple):
     def name(self) -> str:
         """The name of the operation."""
         return self.handler.__name__
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Which processes of several do this: participants are served by some, decisions are made
+        by others, and all of them show what there is."""
+        if self.takes in (None, m.NewKey, m.Rotation):
+            return PARTS
+        return DECIDES if self.roles == ("admin",) else SERVES
 
 
 E = "/v1/experiments/{experiment}"
@@ -85,6 +96,8 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/audit", api.audit, ("admin", "monitor"), None, {200: m.Audit}),
     Endpoint("POST", "/v1/keys", api.make_key, ("admin",), m.NewKey, {201: m.MadeKey}),
     Endpoint("GET", "/v1/keys", api.keys, ("admin",), None, {200: m.Keys}),
+    Endpoint("POST", "/v1/keys/{key}/rotate", api.rotate_key, ("admin",), m.Rotation,
+             {201: m.MadeKey}, CHANGE),
     Endpoint("DELETE", "/v1/keys/{key}", api.revoke_key, ("admin",), None, {200: m.Key}),
     Endpoint("GET", "/v1/device/{experiment}", api.device, ("device",), None, {200: m.Device}),
     Endpoint("POST", "/v1/device/reports", api.device_report, ("device",), m.DeviceReport,
@@ -100,6 +113,8 @@ assert all(role in ROLES for one in ENDPOINTS for role in one.roles or ())
 def statuses(one: Endpoint) -> dict[int, type[Any] | str]:
     """All answers of an endpoint: what it gives, and the problems it may have."""
     problems = {*one.problems, 503}
+    if one.parts != PARTS:
+        problems |= {421}
     if one.roles is not None:
         problems |= {401, 403, 429}
     if "{" in one.path:
