@@ -3,6 +3,7 @@
     python benchmarks/conclusions.py            # some minutes on one core
     python benchmarks/conclusions.py --runs 2000 --epsilons 1
     python benchmarks/conclusions.py --live     # whole trials, rehearsed: some minutes
+    python benchmarks/conclusions.py --numbers  # eight numbers, beside what they have to be
 
 Every cell has the power of a *certified* design. Designs at planned looks are computed exactly and
 simulated as well, `--runs` trials each; epochs and strata are simulated. `error` is the largest
@@ -19,14 +20,30 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from discreet import Rehearsal
 from discreet.arms import Bernoulli
-from discreet.confirm import Design, SeveralDesign, design, epochs, several, strata
-from discreet.confirm._lattice import statistic
+from discreet.confirm import (
+    Design,
+    SeveralDesign,
+    alarm,
+    design,
+    epochs,
+    operating,
+    several,
+    strata,
+)
+from discreet.confirm._families import Family
+from discreet.confirm._final import Cells, batched, weighted
+from discreet.confirm._lattice import Law, Rule, statistic, two_arm_rule
+from discreet.confirm._noises import Noise, noise_of
+from discreet.confirm._normal import boundaries
 from discreet.confirm._simulated import Sums
+from discreet.privacy import Pure
 from discreet.simulator.calendar import Delay
 
 NULLS = (0.02, 0.1, 0.35, 0.5)
@@ -99,6 +116,92 @@ def over_strata(epsilon: float, runs: int) -> None:
     )
 
 
+class Given(Noise):
+    """v = 2 and κ = 2."""
+
+    variance = 2.0
+    shrinkage = 2.0
+
+
+def numbers() -> None:
+    """Eight numbers of the method, found and to be reached; `tests/confirm` holds them."""
+    since = time.process_time()
+    one, textbook = noise_of(Pure(1.0)), (3.471, 2.454, 2.004)
+    law = Law(((133, 133), (266, 266), (400, 400)), one, 0.01, 0.01)
+    plan = design(800, epsilon=1.0)
+    bounds = replace(plan.certificate, boundaries=(3.4711, 2.4544, 2.0040))
+    worked = replace(plan, certificate=bounds).verdict([(70, 44), (69, 44)])
+    assert worked.estimate is not None
+    single = Law(((300, 150),), noise_of(Pure(0.5)), 0.3, 0.3)
+    spent = boundaries("lan-demets", (0.3, 0.8, 1.0), 0.05, 2)
+    two_looks = Rule((-math.inf,) * 2, (2.36 * math.sqrt(2.0), 2.36))
+    of_three = Family(((100, 100), (200, 200)), one, (0.35,) * 3, 0.35).stops(two_looks)
+    watch = alarm(400, 0.02, looks=8, epsilon=1.0)
+    rows = np.array([(40, 40, 21, 15), (56, 24, 29.5, 8), (64, 16, 30, 7.5), (64, 16, 33, 5)])
+    cells, noise = Cells(*(rows[:, [i]] for i in range(4))), Given("laplace", 1.0)
+    w, b = weighted(cells, noise), batched(cells, noise)
+    found = [
+        ("1 textbook boundaries, rate .01", law.stops(two_arm_rule(textbook, 1.0, 2)).rejected,
+         ".04768"),
+        ("2 certified factor; power", (plan.certificate.factor, plan.power(0.5, 0.35)),
+         "1.0065 ± .003; .9858"),
+        ("3 one look, 300 and 150", single.stops(Rule((-1.96,), (1.96,))).rejected, ".05027"),
+        ("4 Lan-DeMets at .3, .8, 1", spent, "3.9286 2.2509 2.0251"),
+        ("5 family; one arm", (of_three.rejected, of_three.each[0]), ".02452; .00927"),
+        ("6 Z; estimate; interval; p; repeated",
+         (*worked.z, worked.estimate.difference, *worked.estimate.interval,
+          worked.estimate.p_value, *worked.repeated),
+         "3.133 4.349; .1840; .0875 .2723; .00052; .0854 .2981"),
+        ("7 thresholds; error; at .06", (*watch.thresholds, watch.error, watch.power(0.06)),
+         "7 9 11 12 14 15 17 18; .04775; .8887"),
+        ("8 W: estimate, se, Z; B", (w.difference, w.se, w.z, b.difference, b.se, b.z),
+         ".1438 .0712 1.991; .1403 .0718 1.926"),
+    ]  # fmt: skip
+    for name, value, wanted in found:
+        listed = value if isinstance(value, tuple) else (value,)
+        print(f"{name}: {' '.join(f'{x:.5g}' for x in listed)}   (to reach: {wanted})")
+    print(f"{time.process_time() - since:.1f} s")
+
+
+def live_others(runs: int) -> None:
+    """The same of four arms, of three strata and of epochs, each with its null: how often the first
+    treatment is shown to be better, and how often anything is shown."""
+    silent, four = 0.05, ["A", "B", "C", "control"]
+    sites = {"north": 400, "south": 240, "west": 160}
+    cases: list[tuple[str, Any, list[str]]] = [
+        ("four arms, Dunnett, 2 looks, one-sided",
+         several(800, 3, looks=2, epsilon=1.0, sides=1, risk=0.025), four),
+        ("three strata, 3 looks", strata(sites, epsilon=1.0), ["treatment", "control"]),
+        ("3 epochs, least share 0.3, lag 1", epochs(800, epsilon=1.0, lag=1),
+         ["treatment", "control"]),
+    ]  # fmt: skip
+    print("| design | rates | trials | first better | planned | any shown | planned | in all |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, plan, arms in cases:
+        for first in (0.35, 0.5):
+            rates = [first, *[0.35] * (len(arms) - 1)]
+            better, shown, took_part = 0, 0, 0
+            for seed in range(runs):
+                rehearsal = Rehearsal(
+                    plan, arms, seed=seed, arrivals=20, default=0.0, delay=Delay(14.0, "uniform"),
+                    missing=silent,
+                )  # fmt: skip
+                told = rehearsal.play(Bernoulli([rate / (1.0 - silent) for rate in rates]))
+                found: Any = rehearsal.verdict()
+                each = getattr(found, "comparisons", (found,))
+                better += each[0].decision == "better"
+                shown += any(one.decision in ("better", "worse") for one in each)
+                took_part += told["assigned"]
+            wanted = operating(plan, 0.35, (round(first - 0.35, 2),)).scenarios[-1]
+            both = "" if first > 0.35 else f"{wanted.rejected:.3f}"
+            right = f"{wanted.right:.3f}" if first > 0.35 else ""
+            print(
+                f"| {name} | {first:g}/0.35 | {runs} | {better / runs:.3f} | {right} | "
+                f"{shown / runs:.3f} | {both} | {took_part / runs:.0f} |",
+                flush=True,
+            )
+
+
 def live(runs: int) -> None:
     """Rehearsed trials: how often they decide, at which look, how many take part, and how often
     the intervals hold the truth. Their deadline makes some take part after the deciding look."""
@@ -133,12 +236,17 @@ def live(runs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--live", action="store_true")
+    parser.add_argument("--numbers", action="store_true")
     parser.add_argument("--trials", type=int, default=300)
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--epsilons", default="inf,1,.5,.25")
     given = parser.parse_args()
+    if given.numbers:
+        numbers()
+        return
     if given.live:
         live(given.trials)
+        live_others(given.trials)
         return
     epsilons, runs = [float(each) for each in given.epsilons.split(",")], given.runs
     print("| case | design | ε | power, exact | simulated | error, simulated | seconds |")

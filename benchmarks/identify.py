@@ -54,7 +54,7 @@ class Singly(discreet.Bernoulli):
 
 def measured(row: Identifier, environment: discreet.Environment, runs: int) -> tuple[float, float]:
     """Processor seconds a run and samples a second, compilation apart."""
-    options: dict[str, Any] = {"delta": DELTA, "seed": SEED, "threads": 1, "progress": False}
+    options: dict[str, Any] = {"risk": DELTA, "seed": SEED, "threads": 1, "progress": False}
     identify(row, environment, runs=1, **options)
     started = time.process_time()
     result = identify(row, environment, runs=runs, **options)
@@ -92,7 +92,7 @@ def against_the_bound(runs: int = 100) -> None:
             for means in INSTANCES:
                 least = identification_samples(means, DELTA, epsilon or math.inf)
                 result = identify(
-                    row, discreet.Bernoulli(means), delta=DELTA, runs=some, seed=SEED,
+                    row, discreet.Bernoulli(means), risk=DELTA, runs=some, seed=SEED,
                     progress=False,
                 )  # fmt: skip
                 mean = result.stopping_time.mean()
@@ -230,6 +230,7 @@ def main() -> None:
         "adap-tt-star": identifier("adap-tt-star", epsilon=1.0),
         "ctb-tt": identifier("ctb-tt", epsilon=1.0),
         "dp-se": identifier("dp-se", epsilon=1.0),
+        **{f"dp-tt, ε = {e:g}": identifier("dp-tt", epsilon=e) for e in (10.0, 1.0, 0.1)},
     }
     for label, row in others.items():
         seconds, rate = measured(row, environment, 50)

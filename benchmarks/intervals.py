@@ -2,6 +2,7 @@
 
     python benchmarks/intervals.py [TRIALS]
     python benchmarks/intervals.py --epochs [TRIALS]
+    python benchmarks/intervals.py --differences [TRIALS]
     python benchmarks/intervals.py --implied
 
 Level 95 %. Coverage is over all arms; width is the mean of the first two. Anytime and P looks hold
@@ -18,6 +19,10 @@ sizes. Three of their columns tell: the raw width is a function of an arm's pull
 normal one of n and the number k of its batches, and the quotient of planned looks and one look of P
 alone. A ratio gives k and P, for the first batch is known. At n, k and P the anytime width is ours
 to compare, with nothing left to choose.
+
+With --differences: simulated trials of index policies over a grid of rates, by the kind that is
+reckoned beforehand and by the other: how often the interval of the difference of the first two arms
+holds it at the end, and its width; the same of the first arm's mean.
 
 With --epochs: the difference of two arms within epochs, .45 and .36, ε = 1, 5,000 participants,
 each epoch planned while the one before it is in flight; how often it is inside after every epoch,
@@ -37,8 +42,8 @@ from scipy.stats import beta, norm
 
 import discreet
 from discreet.identify import identifier, identify
-from discreet.inference import Record, intervals, record_of
-from discreet.inference._record import Recording
+from discreet.inference import Record, differences, intervals, record_of
+from discreet.inference._record import Recording, check_kind
 from discreet.inference._tails import exact_limits
 from discreet.inference._within import EpochRecord, Within, limits_within
 from discreet.policies._epochs import Cells, EpochPlan, Room, difference, epoch_size, plan_epoch
@@ -195,6 +200,44 @@ def implied(row: Reference) -> None:
               f"({row.looks}), anytime {ours:.4f} ({row.anytime})")  # fmt: skip
 
 
+GRID: tuple[tuple[str, dict[str, float], int, tuple[float, float]], ...] = (
+    *(("dp-imed", {"epsilon": 0.1}, 20_000, rates)
+      for rates in ((0.55, 0.5), (0.5, 0.5), (0.1, 0.1), (0.9, 0.5), (0.05, 0.02))),
+    *(("dp-imed", {"epsilon": 1.0}, 2000, rates) for rates in ((0.55, 0.5), (0.1, 0.1))),
+    *(("adap-klucb", {"epsilon": 0.02}, 50_000, rates)
+      for rates in ((0.55, 0.5), (0.5, 0.5), (0.1, 0.1))),
+    *(("adac-ucb", {"rho": 0.05}, 5000, rates) for rates in ((0.55, 0.5), (0.1, 0.1))),
+)  # fmt: skip
+"""Policies, budgets, participants and the rates of two arms."""
+
+
+def measured_differences(
+    name: str, budget: dict[str, float], horizon: int, rates: tuple[float, float], trials: int
+) -> None:
+    """Print a line: the kind that was reckoned comes first."""
+    found = discreet.simulate(
+        discreet.policy(name, **budget), discreet.Bernoulli(list(rates)), horizon=horizon,
+        runs=trials, seed=SEED, progress=False,
+    )  # fmt: skip
+    truth, cells = rates[0] - rates[1], []
+    record = replace(record_of(found, 0), binary=True)
+    reckoned = check_kind(record.kind, record.recorded)
+    for kind in sorted(("looks", "anytime"), key=lambda each: each != reckoned):
+        held, alone, widths, wide = 0, 0, np.empty(trials), np.empty(trials)
+        for run in range(trials):
+            record = replace(record_of(found, run), binary=True, kind=kind)
+            gap, one = differences(record, against=1, together=False)[0], intervals(record)[0]
+            held += gap.low <= truth <= gap.high
+            alone += rates[0] in one
+            widths[run], wide[run] = gap.width, one.width
+        cells.append(
+            f"{kind}: difference {held / trials:.3f}/{widths.mean():.3f}, "
+            f"first arm {alone / trials:.3f}/{wide.mean():.3f}"
+        )
+    said = ", ".join(f"{key} = {value:g}" for key, value in budget.items())
+    print(f"{name}, {said}, {horizon:,}, {rates[0]:g}/{rates[1]:g}: {'; '.join(cells)}", flush=True)
+
+
 PLAN = EpochPlan(1.0, 20, 1.5, 168)
 PEOPLE = 5000
 RATES = (0.45, 0.36)
@@ -272,8 +315,12 @@ def main() -> None:
         for row in REFERENCES:
             implied(row)
         return
-    asked = [word for word in sys.argv[1:] if word != "--epochs"]
+    asked = [word for word in sys.argv[1:] if not word.startswith("--")]
     trials = int(asked[0]) if asked else 800
+    if "--differences" in sys.argv:
+        for line in GRID:
+            measured_differences(*line, trials)
+        return
     if "--epochs" in sys.argv:
         for share in (0.0, 0.1):
             for name in DRIFTS:

@@ -69,7 +69,7 @@ def runner(name: str, means: list[float], horizon: float, runs: int, **budget: f
 
 def say(what: str, measured: str, reach: str) -> None:
     """One line."""
-    print(f"{what:58s} {measured:>34s}   to reach: {reach}", flush=True)
+    print(f"{what:58s} {measured:>40s}   to reach: {reach}", flush=True)
 
 
 def long_horizons() -> None:
@@ -257,6 +257,13 @@ def steps() -> None:
     protocol.main(say)
 
 
+def many() -> None:
+    """Many arms, features and participants: the table of `researchers`."""
+    import researchers
+
+    researchers.main(say)
+
+
 def works() -> dict[str, Callable[[], Callable[[], object]]]:
     """What is measured beside another version: what makes every loop of this file, by name."""
     found: dict[str, Callable[[], Callable[[], object]]] = {}
@@ -333,7 +340,7 @@ def main() -> int:
     if asked.beside:
         return beside(asked.beside, asked.only)
     everything = (
-        long_horizons, goals, each_round, steps, threads, step_by_step, second_process,
+        long_horizons, goals, each_round, steps, threads, step_by_step, second_process, many,
     )  # fmt: skip
     for part in (goals,) if asked.goals else everything:
         part()

@@ -11,7 +11,8 @@ Imports for type checkers and imports inside functions count as well. From the t
     report
     audit, membership       attacks, on policies and on live trials
     live
-    inference, confirm      intervals and tests from releases
+    confirm                 tests from releases
+    inference               intervals from releases
     sweeps                  grids of rows, problems and settings, of any kind
     logs                    data of one's own, off-policy evaluation
     linear, identify        rows of other kinds, run by the machinery of the simulator
@@ -46,7 +47,8 @@ LAYERS = [
     {"membership"},
     {"audit"},
     {"live"},
-    {"inference", "confirm"},
+    {"confirm"},
+    {"inference"},
     {"sweeps"},
     {"logs"},
     {"linear", "identify"},

@@ -43,7 +43,21 @@ def check_is(argument: str, value: object, kind: type[T], fix: str) -> T:
 
 
 def one_of(argument: str, value: str, *choices: str) -> str:
-    """One of a few words."""
+    """One of a few words.
+
+    Args:
+        argument: What the argument is called in errors.
+        value: What was given.
+        *choices: The words that are allowed.
+
+    Returns:
+        The word.
+
+    Example:
+        >>> from discreet.extend import one_of
+        >>> one_of('kind', 'tree', 'tree', 'sum')
+        'tree'
+    """
     if value not in choices:
         known = " or ".join(repr(choice) for choice in choices)
         raise InvalidArgument(argument, f"be {known}", value, f"use {choices[0]!r}")
@@ -81,7 +95,26 @@ def number(
     fix: str = "pass a finite number",
     data: bool = False,
 ) -> float:
-    """A float with low <= value <= high (low < value < high if strict); finite by default."""
+    """A float with low <= value <= high (low < value < high if strict); finite by default.
+
+    Args:
+        argument: What the argument is called in errors.
+        value: What was given.
+        low: The least that is allowed.
+        high: The largest that is allowed.
+        strict: Whether both ends are excluded.
+        infinite: Whether infinity is allowed.
+        fix: What to do about it, as errors say.
+        data: Whether the value is data, which errors never show.
+
+    Returns:
+        The number.
+
+    Example:
+        >>> from discreet.extend import number
+        >>> number('rate', 0.5, low=0.0, high=1.0)
+        0.5
+    """
     clean = real(value, data=data)
     inside = low < clean < high if strict else low <= clean <= high
     if infinite and clean == high == math.inf:
@@ -106,12 +139,43 @@ def _between(low: float, high: float, strict: bool) -> str:
 def amount(
     argument: str, value: object, *, fix: str, zero: bool = True, infinite: bool = True
 ) -> float:
-    """A number from 0, or above 0; infinite where that means "no privacy"."""
+    """A number from 0, or above 0; infinite where that means "no privacy".
+
+    Args:
+        argument: What the argument is called in errors.
+        value: What was given.
+        fix: What to do about it, as errors say.
+        zero: Whether 0 is allowed.
+        infinite: Whether infinity is allowed.
+
+    Returns:
+        The number.
+
+    Example:
+        >>> from discreet.extend import amount
+        >>> amount('epsilon', 1, fix='use 1.0')
+        1.0
+    """
     return number(argument, value, low=0.0, strict=not zero, infinite=infinite, fix=fix)
 
 
 def positive(argument: str, value: object, fix: str = "", *, infinite: bool = False) -> float:
-    """A number above 0."""
+    """A number above 0.
+
+    Args:
+        argument: What the argument is called in errors.
+        value: What was given.
+        fix: What to do about it, as errors say.
+        infinite: Whether infinity is allowed.
+
+    Returns:
+        The number.
+
+    Example:
+        >>> from discreet.extend import positive
+        >>> positive('epsilon', 1)
+        1.0
+    """
     fix = fix or f"use for example {argument}=1.0"
     clean = number(argument, value, low=0.0, strict=True, infinite=infinite, fix=fix)
     if argument in BUDGETS and clean < LEAST:
@@ -125,7 +189,21 @@ def share(argument: str, value: object, *, below: float = 1.0, fix: str = "use 0
 
 
 def probability(argument: str, value: object, *, fix: str) -> float:
-    """A failure probability in [0, 1)."""
+    """A failure probability in [0, 1).
+
+    Args:
+        argument: What the argument is called in errors.
+        value: What was given.
+        fix: What to do about it, as errors say.
+
+    Returns:
+        The probability.
+
+    Example:
+        >>> from discreet.extend import probability
+        >>> probability('delta', 1e-6, fix='use 1e-6')
+        1e-06
+    """
     clean = real(value)
     if not 0 <= clean < 1:
         raise InvalidArgument(argument, "be a number in [0, 1)", value, fix)
@@ -135,7 +213,23 @@ def probability(argument: str, value: object, *, fix: str) -> float:
 def count(
     argument: str, value: object, *, fix: str = "", least: int = 1, most: int | None = None
 ) -> int:
-    """A whole number of at least `least`, and at most `most`."""
+    """A whole number of at least `least`, and at most `most`.
+
+    Args:
+        argument: What the argument is called in errors.
+        value: What was given.
+        fix: What to do about it, as errors say.
+        least: The least that is allowed.
+        most: The most that is allowed.
+
+    Returns:
+        The number.
+
+    Example:
+        >>> from discreet.extend import count
+        >>> count('arms', 3, least=2)
+        3
+    """
     inside = (
         not isinstance(value, bool)
         and isinstance(value, Integral)
@@ -180,7 +274,24 @@ def numbers(
     strict: bool = False,
     fix: str = "pass one finite number per arm",
 ) -> tuple[float, ...]:
-    """A non-empty tuple of finite numbers; a single number counts as one arm."""
+    """A non-empty tuple of finite numbers; a single number counts as one arm.
+
+    Args:
+        argument: What the argument is called in errors.
+        values: What was given.
+        low: The least that is allowed.
+        high: The largest that is allowed.
+        strict: Whether both ends are excluded.
+        fix: What to do about it, as errors say.
+
+    Returns:
+        The numbers.
+
+    Example:
+        >>> from discreet.extend import numbers
+        >>> numbers('means', [0.5, 0.7])
+        (0.5, 0.7)
+    """
     if hasattr(values, "tolist"):  # a numpy array or scalar, without importing numpy
         values = values.tolist()
     if isinstance(values, Real):
@@ -280,13 +391,13 @@ def action_array(argument: str, values: ArrayLike, dimensions: int = 2) -> Float
 # trials
 
 
-def check_arms(arms: int | Sequence[Name]) -> tuple[Name, ...]:
+def check_arms(arms: int | Sequence[Name], least: int = 2) -> tuple[Name, ...]:
     """The names of the arms; a number stands for 0, 1, 2, ..."""
     fix = 'use arms=3, or names such as ["A", "B"]'
     if isinstance(arms, bool | str) or not isinstance(arms, Integral | Sequence):
         raise InvalidArgument("arms", "be a number or a list of names", arms, fix)
     names = tuple(range(int(arms))) if isinstance(arms, Integral) else tuple(arms)
-    if len(names) < 2:
+    if len(names) < least:
         raise InvalidArgument("arms", "be at least 2", arms, "a choice needs two arms")
     return check_names("arms", names, fix)
 

@@ -149,6 +149,12 @@ def open_slot(name: str) -> Function:
     >>> open_slot("index")(0.5)
     Traceback (most recent call last):
     RuntimeError: index was not filled in
+
+    Args:
+        name: The name of the slot.
+
+    Returns:
+        The function that stands there.
     """
     filling = {"__builtins__": __builtins__, "MISSING": f"{name} was not filled in"}
     return types.FunctionType(_unfilled.__code__, filling, name)

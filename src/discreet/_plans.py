@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .live.stores._sql import SqlStore
 
 TRIAL_SETTINGS = (
-    "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "intervals",
-    "contributions", "conflicts", "corrections", "retention", "kits", "beyond", "streams", "window",
-    "share", "trend", "dimension", "longest", "batch",
+    "horizon", "goal", "risk", "deadline", "missing", "outcome_range", "binary", "rounded",
+    "intervals", "contributions", "conflicts", "corrections", "retention", "kits", "beyond",
+    "streams", "window", "share", "trend", "dimension", "longest", "batch",
 )  # fmt: skip
 """What a document may say beside its policy or design, arms and strata."""
 
@@ -78,7 +78,7 @@ def planned(document: Mapping[str, Any]) -> Planned:
     return Planned(row, arms, strata, options)
 
 
-DESIGNS = {"treatments": "several", "epochs": "epochs"}
+DESIGNS = {"treatments": "several", "epochs": "epochs", "rate": "alarm"}
 """Which design is meant, by what it alone takes; else a test of two arms, or over strata."""
 
 
@@ -98,10 +98,12 @@ def _design_of(design: object, policy: object, others: dict[str, Any]) -> Any:
         kind = "strata"
     made = getattr(confirm, kind)
     known = [name for name in signature(made).parameters if name != "budget"]
-    if not isinstance(design, dict) or "participants" not in design or set(design) - set(known):
+    rest = given.pop("then_winner", None)
+    if not isinstance(design, dict) or "participants" not in given or set(given) - set(known):
         raise InvalidArgument(
             "design", f"have participants, a budget and what else a design takes: {known}",
             sorted(design) if isinstance(design, dict) else design,
             'for example "design": {"participants": 800, "looks": 3, "epsilon": 1}',
         )  # fmt: skip
-    return made(**design)
+    test = made(**given)
+    return test if rest is None else confirm.then_winner(test, rest)

@@ -26,6 +26,7 @@ from discreet.arms import (
     Sampler,
     Switching,
     clipping_bias,
+    clipping_level,
     environment_from_dict,
     pareto,
 )
@@ -181,3 +182,47 @@ def test_what_cannot_be_clipped() -> None:
         with pytest.raises(InvalidArgument) as refused:
             wrong()
         assert refused.value.argument == argument
+
+
+@pytest.mark.parametrize(
+    ("moment", "order", "epsilon", "outcomes"),
+    [(5.0, 0.9, 1.0, 1000), (5.0, 0.9, 0.1, 1000), (0.3, 0.5, 1.0, 1e5), (40.0, 2.0, 0.5, 300)],
+)
+def test_the_clipping_level_is_the_best_of_many(
+    moment: float, order: float, epsilon: float, outcomes: float
+) -> None:
+    """Against a grid, by the formulas of the three errors."""
+    found = clipping_level(moment, order, epsilon, outcomes)
+    levels = np.geomspace(found / 1e3, found * 1e3, 20_001)
+    bias = moment * levels**-order * order**order / (1 + order) ** (1 + order)
+    second = np.full_like(levels, moment ** (2 / (1 + order)))
+    if order <= 1:
+        second = moment * levels ** (1 - order)
+    error = bias + np.sqrt(second / outcomes) + math.sqrt(2) * levels / (epsilon * outcomes)
+    assert levels[error.argmin()] == pytest.approx(found, rel=1e-3)
+
+
+def test_the_second_moment_of_clipped_rewards_is_bounded_as_it_says() -> None:
+    """u B^(1-v), for the heaviest tails that there are: two points, and Pareto arms."""
+    rng = np.random.default_rng(3)
+    for v in (0.3, 0.9, 1.0):
+        for x in (
+            rng.pareto(1.2 + v, 20_000) + 1.0,
+            np.where(rng.random(20_000) < 0.01, 50.0, 0.0),
+        ):
+            u = np.mean(x ** (1 + v))
+            for bound in (0.5, 2.0, 30.0):
+                clipped = np.minimum(x, bound)
+                assert np.mean(clipped**2) <= u * bound ** (1 - v) * (1 + 1e-12)
+                assert np.mean(x - clipped) <= clipping_bias(u, v, bound) * (1 + 1e-12)
+
+
+def test_levels_need_numbers_above_0() -> None:
+    for wrong in (
+        (0.0, 1.0, 1.0, 10),
+        (1.0, 0.0, 1.0, 10),
+        (1.0, 1.0, -1.0, 10),
+        (1.0, 1.0, 1.0, 0),
+    ):
+        with pytest.raises(InvalidArgument):
+            clipping_level(*wrong)

@@ -43,6 +43,44 @@ def test_epochs_are_simulated_and_several_arms_exact() -> None:
     assert found.of("family")[0].rejected <= family.bound
 
 
+def test_policies_strata_and_whoever_comes_after_are_compared_too() -> None:
+    """What a trial can run: each against figures of its own."""
+    plan = design(200, looks=2, epsilon=2.0)
+    sites = discreet.confirm.strata([120, 80], looks=2, epsilon=2.0, runs=500)
+    kinds: dict[str, Any] = {
+        "after": discreet.confirm.then_winner(plan, 500), "sites": sites,
+        "race": discreet.identify.identifier("race", epsilon=2.0),
+        "index": discreet.policy("dp-imed", epsilon=2.0),
+    }  # fmt: skip
+    found = operating(kinds, 0.2, [0.6], participants=500, runs=400, read=20)
+    assert [each.exact for each in found.scenarios] == [True, True, *[False] * 6]
+    assert {each.runs for each in found.of("index")} == {20}
+    null, better = found.of("after")
+    assert null.rejected == pytest.approx(plan.power(0.2, 0.2))
+    assert better.right == pytest.approx(plan.power(0.8, 0.2))
+    assert better.participants == 500
+    expected = kinds["after"].operating(0.8, 0.2).on_better
+    assert better.on_worse == pytest.approx(500 * (1 - expected))
+    # a race of this size declares, and nearly half of its participants are on the worse arm
+    null, better = found.of("race")
+    assert null.rejected <= 0.05
+    assert better.right > 0.9
+    assert 0.45 < better.on_worse / better.participants < 0.55
+    null, better = found.of("index")
+    assert null.wrong + null.right <= 0.3  # 20 trials
+    assert better.on_worse < 100
+    up, down = sites.operating((0.8,) * 2, (0.2,) * 2, runs=400)
+    assert found.of("sites")[1].rejected == pytest.approx(up + down)
+    assert 100 <= found.of("sites")[1].participants <= 200
+    assert found.of("sites")[1].on_worse == pytest.approx(0.5 * found.of("sites")[1].participants)
+    with pytest.raises(InvalidArgument, match="policies alone"):
+        operating(kinds["race"], 0.2)
+    with pytest.raises(InvalidArgument, match="intervals for their means"):
+        operating(
+            discreet.policy("dp-ftpl-gauss", epsilon=1.0, delta=1e-6), 0.2, participants=60, runs=3
+        )
+
+
 def test_pictures_are_drawn(tmp_path: Path) -> None:
     found = operating(design(60, looks=1, epsilon=1.0), 0.3, (0.2,))
     figure = found.plot(tmp_path / "power.svg")
@@ -94,6 +132,10 @@ def test_the_commands_say_what_the_library_says(tmp_path: Path) -> None:
         "one-look", "one-look", "pocock", "pocock",
     ]  # fmt: skip
     assert path.stat().st_size > 1_000
+    done = call(f"{words} then-winner,race")
+    assert [each["exact"] for each in json.loads(done.stdout)["scenarios"]] == [
+        True, True, False, False,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

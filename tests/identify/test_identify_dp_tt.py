@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ import pytest
 import discreet
 from discreet.errors import DiscreetError
 from discreet.identify import identifier, identify
-from discreet.identify._dp_tt import log_tail
+from discreet.identify._dp_tt import PlainTopTwo, Share, cost, cost_of, log_tail
+from discreet.identify._evidence_top_two import least_cost
+from discreet.identify._filling import Patch, cut, lay, scratch_of
+from discreet.policies._view import fresh_view
 
 
 @pytest.mark.parametrize(("x", "k", "other"), [(20.0, 3, 4), (60.0, 10, 2), (200.0, 12, 12)])
@@ -53,3 +57,51 @@ def test_answers_are_right_and_private() -> None:
 def test_bad_shares_are_refused() -> None:
     with pytest.raises(DiscreetError):
         identifier("dp-tt", epsilon=1.0, beta=1.0)
+
+
+def test_costs_in_closed_form_agree_with_bisection() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(2000):
+        other, best = np.sort(rng.random(2)) if rng.random() < 0.8 else (0.0, 1.0)
+        n, m = (float(pulls) for pulls in 10 ** rng.uniform(0, 5, 2))
+        epsilon = float(10 ** rng.uniform(-2.5, 3))
+        wanted = least_cost(best, n, other, m, epsilon, 0.0)[0]
+        assert cost(best, n, other, m, epsilon) == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+
+
+def test_costs_lie_between_their_bounds() -> None:
+    """On every patch, at its corners and within, a cost is above the line and below its room."""
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        view = fresh_view(2)
+        means, pulls = np.sort(rng.uniform(-0.1, 1.1, 2)), 10 ** rng.uniform(0, 5, 2)
+        for arm in range(2):
+            view.value[arm], view.pulls[arm] = float(means[1 - arm]), int(pulls[arm])
+        rule = Share(float(10 ** rng.uniform(-2, 1)), 0.5)
+        patch = scratch_of(identifier("dp-tt", epsilon=1.0), 2)
+        assert isinstance(patch, Patch)
+        lay(rule, view, patch, 0, 1)
+        low, high, left, right = (patch.ends[4 + end] for end in range(4))
+        for _ in range(5):
+            n, m = int(rng.integers(low, high + 1)), int(rng.integers(left, right + 1))
+            view.pulls[0], view.pulls[1] = n, m
+            cut(view, patch, 1)
+            exact = cost_of(rule.epsilon, view, 0, 1, float(n), float(m)) + math.log(m)
+            line = patch.start[1] + patch.slope[1] * n
+            assert line - 1e-9 * (1.0 + exact) <= exact <= line + patch.room[1]
+
+
+class Walked(PlainTopTwo):
+    """The same rule, every cost reckoned in every round: the loop bounds those of its own kind."""
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 10.0])
+def test_bounds_change_no_choice(epsilon: float) -> None:
+    row = identifier("dp-tt", epsilon=epsilon)
+    environment = discreet.Bernoulli([0.95, 0.9, 0.9, 0.9, 0.5])
+    ours, walked = (
+        identify(one, environment, risk=0.1, runs=4, seed=7, max_samples=20_000, progress=False)
+        for one in (row, replace(row, rule=Walked()))
+    )
+    assert np.array_equal(ours.final_pulls, walked.final_pulls)
+    assert np.array_equal(ours.stopping_time, walked.stopping_time)

@@ -14,7 +14,7 @@ import pytest
 import discreet
 from discreet._draws import Draws
 from discreet.identify import IDENTIFIERS, Identifier, identify
-from discreet.identify._filling import Batches, Ease
+from discreet.identify._filling import Batches, scratch_of
 from discreet.identify._loop import fresh_course, loop_kernel
 from discreet.policies._view import fresh_view
 from discreet.privacy._source import SIMULATED
@@ -45,7 +45,7 @@ def by_loop(row: Identifier, limit: int, rng: Draws) -> dict[str, Any]:
     loop = loop_kernel(row, ENVIRONMENT.draw).interpreted()
     loop(
         ENVIRONMENT.start(rng), *parts, row.release.ledger(setting), row.rule.memory(setting), view,
-        Batches(whole, whole.copy()), Ease(np.zeros(ARMS), np.zeros(ARMS)), course, limit,
+        Batches(whole, whole.copy()), scratch_of(row, ARMS), course, limit,
         10**9, rng,
     )  # fmt: skip
     answer = int(course.answer[0]) if course.stopped[0] else -1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import discreet
 from discreet.linear import _algebra as algebra
+from discreet.linear import _quick as quick
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12])
@@ -104,3 +107,53 @@ def test_largest_root_of_a_tridiagonal_matrix(copies: int) -> None:
     found = algebra.largest_root(work, 0, 6 * copies, 6 * copies, 0.0)
     block = np.diag(diagonal) + np.diag(beside[:-1], 1) + np.diag(beside[:-1], -1)
     assert found == pytest.approx(np.linalg.eigvalsh(block)[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 16, 24])
+def test_by_numpy_on_lists_as_by_plain_loops(d: int) -> None:
+    """In few dimensions the loops themselves; in many the same but for rounding."""
+    rng = np.random.default_rng(d)
+    root = rng.standard_normal((d, d + 3))
+    matrix = (root @ root.T + np.eye(d)).ravel().tolist()
+    inverse = np.linalg.inv(np.array(matrix).reshape(d, d)).ravel().tolist()
+    x = [9.0, *rng.standard_normal(d).tolist(), 9.0]
+
+    def both(call: Callable[[Any], tuple[object, ...]]) -> None:
+        for ours, loops in zip(call(quick), call(algebra), strict=True):
+            np.testing.assert_allclose(np.array(ours, float), np.array(loops, float), rtol=1e-8)
+
+    def grown(by: Any) -> tuple[object, ...]:
+        v, known, along = matrix.copy(), inverse.copy(), [0.0] * d
+        return by.grow(v, known, along, x, 1, 0.7, d), v, known, along
+
+    def factored(by: Any) -> tuple[object, ...]:
+        factor, lower, found = ([0.0] * (d * d) for _ in range(3))
+        whole = by.cholesky(matrix, factor, d)
+        by.invert(factor, lower, found, d)
+        return whole, np.tril(np.reshape(factor, (d, d))), np.array(lower) + 1.0, found
+
+    def product(by: Any) -> tuple[object, ...]:
+        out = [0.0] * d
+        by.multiply(inverse, x, 1, out, d)
+        return out, by.squared_norm(x, 1, matrix, d)
+
+    both(grown)
+    both(factored)
+    both(product)
+    both(lambda by: (by.least_eigenvalue(matrix, inverse, [0.0] * (20 * d * d), d),))
+    assert not quick.cholesky([-entry for entry in matrix], [0.0] * (d * d), d)
+
+
+def test_sums_and_noise_of_live_trials_stay_whole() -> None:
+    """NumPy's algebra is for what is public: the ledger of 20 features holds whole numbers."""
+    row: Any = discreet.policy("adac-oful", rho=0.5)
+    trial = discreet.Trial(row, 2, 30, features=discreet.Features(20))
+    rng = np.random.default_rng(1)
+    for unit in range(12):
+        trial.assign(unit, rng.uniform(-0.2, 0.2, (2, 20)).tolist())
+        trial.record(unit, 0.5)
+    run: Any = trial._run
+    assert run.releases[0] > 3
+    held = [entry for part in run.ledger.to_dict().values() for entry in part]
+    assert held
+    assert all(type(entry) is int for entry in held)

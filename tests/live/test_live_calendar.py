@@ -176,7 +176,17 @@ def test_a_trial_cannot_be_handed_sources() -> None:
     assert trial._run.noise is None
     assert REHEARSED.laplace_scale(1.0) == pytest.approx(SECURE.laplace_scale(1.0), rel=1e-6)
     options: dict[str, Any] = dict.fromkeys(
-        ("horizon", "risk", "outcome_range", "streams", "window", "planned", "estimate", "trend")
+        (
+            "horizon",
+            "risk",
+            "outcome_range",
+            "streams",
+            "window",
+            "planned",
+            "estimate",
+            "trend",
+            "rounded",
+        )
     )
     plan = finite_plan(ROW, 2, intervals="auto", binary=False, shares=(0.0, 0.0), **options)
     assert plan.run.noise is None

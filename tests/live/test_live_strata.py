@@ -359,3 +359,37 @@ def test_open_blocks_are_released_at_the_end_unless_they_are_discarded(discard: 
     clock.now += 10.0
     assert trial.settle() is not discard
     assert [one["releases"] for one in trial.report()["strata"]] == [0 if discard else 1] * 2
+
+
+def test_strata_are_rehearsed_as_they_run() -> None:
+    """A test over strata, and a policy in each: who comes in which, and that a seed fixes all."""
+    design = discreet.confirm.strata({"a": 120, "b": 60}, looks=2, epsilon=4.0, runs=300)
+    asked: dict[str, Any] = {"arrivals": 10, "delay": "7 days", "default": 0.0, "seed": 3}
+    law = discreet.Bernoulli([0.9, 0.2])
+    first = discreet.Rehearsal(design, ["drug", "placebo"], **asked)
+    shown = first.play({"a": law, "b": law})
+    verdict = first.verdict()
+    assert isinstance(verdict, discreet.confirm.StrataVerdict)
+    assert verdict.decision == "better"
+    assert shown["test"]["decision"] == "better"
+    assert shown["status"] == "finished"
+    assert 90 <= shown["assigned"] <= 180
+    assert first.trial.horizon == 180
+    assert "can be replayed" in str(first.trial.guarantee)
+    again = discreet.Rehearsal(design, ["drug", "placebo"], **asked)
+    assert again.play(law)["test"] == shown["test"]
+    seen: dict[Any, int] = {}
+    policy = discreet.policy("dp-imed", epsilon=1.0)
+    sizes: Any = {"x": 100, "y": 50}
+    each = discreet.Rehearsal(policy, ["A", "B"], horizon=sizes, strata={"x": 3, "y": 1}, **asked)
+    for visit in each.participants():
+        seen[visit.stratum] = seen.get(visit.stratum, 0) + 1
+        each.answer(visit.unit, float(visit.arm == "A"))
+    assert seen == sizes  # those of x come three times as often, until it is full
+    with pytest.raises(InvalidArgument, match="one for every stratum"):
+        each.play({"x": law})
+    total = discreet.Rehearsal(policy, ["A", "B"], horizon=90, strata=["x", "y"], **asked)
+    assert total.trial.horizon == 90
+    assert total.play(law)["assigned"] == 90
+    with pytest.raises(InvalidArgument, match="by stratum"):
+        discreet.Rehearsal(policy, ["A", "B"], strata=["x", "y"])

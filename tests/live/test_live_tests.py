@@ -557,7 +557,7 @@ def test_the_others_stay_hidden_when_a_treatment_is_decided(
         now[0] += 1.0
         number += 1
         arm = trial.assign(number)
-        trial.record(number, arm == "A" or number % 2)
+        trial.record(number, arm == "A")
     shown = trial.report()
     assert shown["test"]["comparisons"][0]["decision"] == "better"
     assert shown["test"]["decision"] == "go on"
@@ -606,3 +606,87 @@ def test_a_test_of_several_treatments_is_stored_and_rehearsed(tmp_path: Path) ->
 def test_sums_that_lack_a_treatment_that_goes_on_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="every treatment that goes on"):
         FOUR.verdict([(20, 20, 20, 20), (None, 20, 20, 20)])
+
+
+def test_fractions_are_rounded_with_one_draw_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outcomes of .3 and .6 on average, without noise: sums have their binomial law (false alarm
+    below 1e-6, at five standard errors), and are whole. As many draws as places, whatever came."""
+    from discreet.live._randomness import SystemRandomness
+
+    monkeypatch.setattr(secure, "_next", lambda law, scale: 0)
+    drawn, plain = [0], SystemRandomness.below
+
+    def below(self: SystemRandomness, number: int) -> int:
+        drawn[0] += number == 1 << 20
+        return plain(self, number)
+
+    monkeypatch.setattr(SystemRandomness, "below", below)
+    plan = discreet.confirm.design(800, looks=2, epsilon=1.0, risk=1e-4)
+    clock = [0.0]
+    trial = discreet.Trial(
+        plan, ARMS, deadline=10.0, missing=0.5, clock=lambda: clock[0],
+        outcomes=discreet.Outcomes(range=(0, 10), rounded=True),
+    )  # fmt: skip
+    for number in range(400):
+        arm = trial.assign(number)
+        if number % 4:  # the others are missing, and count as .5 of 10
+            trial.record(number, 3.0 + (number % 2) if arm == "drug" else 3.5)
+    assert drawn == [0]
+    clock[0] = 20.0
+    found = trial.verdict()
+    assert isinstance(found, discreet.confirm.Verdict)
+    assert drawn == [400]
+    from discreet.live._verdicts import sums_of
+
+    (pair,) = sums_of(trial._run)
+    for total in pair:
+        assert float(total).is_integer()
+        assert abs(total - 200 * (0.75 * 0.35 + 0.25 * 0.05)) < 5.0 * math.sqrt(200 * 0.25)
+    assert "rounded" in trial.report()["settings"]
+
+
+def test_rounding_is_for_tests_and_is_stored(tmp_path: Path) -> None:
+    rounded = discreet.Outcomes(rounded=True)
+    with pytest.raises(InvalidArgument, match="all but a test"):
+        discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ARMS, outcomes=rounded)
+    with pytest.raises(InvalidArgument, match="all but a test"):
+        discreet.Trial(PLAN, ARMS, outcomes=discreet.Outcomes(binary=True, rounded=True))
+    trial = discreet.Trial(PLAN, ARMS, outcomes=rounded, path=tmp_path / "trial.db")
+    trial.assign("a")
+    trial.close()
+    with discreet.Trial.load(tmp_path / "trial.db") as trial:
+        trial.record("a", 0.3)
+        with pytest.raises(InvalidArgument, match="number from 0 to 1"):
+            trial.record("a", 1.3)
+
+
+def test_rounded_fractions_are_hidden_as_whole_outcomes_are() -> None:
+    """Among the pairs of lives is one with fractions."""
+    from discreet.live._lives import verify_lives
+
+    found = verify_lives(played(discreet.confirm.design(16, looks=2, epsilon=1.0)), 2)
+    assert found.holds
+    assert "fractions are rounded" in found.kinds
+
+
+def test_a_block_is_not_said_to_be_due_before_those_that_are_released_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A trial that is ended between two looks: the last block of an arm is due by itself, and waits
+    for the look before it. A rehearsal waited for ever for the moment that was told."""
+    from discreet.live._randomness import SystemRandomness
+
+    monkeypatch.setattr(SystemRandomness, "below", lambda self, number: 0)
+    plan, clock = discreet.confirm.design(6, looks=3, epsilon=8.0), [0.0]
+    trial = discreet.Trial(plan, ARMS, deadline=10.0, missing=0.0, clock=lambda: clock[0])
+    assert [trial.assign(number) for number in range(1)] == ["drug"]
+    for number in (1, 2):
+        clock[0] += 1.0
+        trial.assign(number)
+    trial.stop("public")
+    shown = trial.report()
+    dues = [(each["arm"], each["block"], each["due"]) for each in shown["blocks"] or ()]
+    assert dues == [("drug", 1, 12.0), ("drug", 2, 12.0), ("placebo", 1, 12.0)]
+    assert shown["next_release"] == 12.0
+    clock[0] = 12.0
+    assert trial.status == "finished"

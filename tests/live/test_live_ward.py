@@ -177,6 +177,22 @@ def test_a_rehearsal_starts_nothing() -> None:
     assert "be given for a rehearsal" in call(*arguments, code=2).output
 
 
+def test_tests_and_strata_are_rehearsed() -> None:
+    """A design says how many come; over strata there is one test."""
+    asked = {"arms": ["drug", "placebo"], "deadline": "28 days", "missing": 0}
+    test = {"design": {"participants": 40, "looks": 1, "epsilon": 2}}
+    arguments = ("new", "t.db", "--rehearse", "--rates", ".9,.1")
+    assert told(*arguments, given={**asked, **test})["test"]["decision"] == "better"
+    sites = {"design": {"participants": {"n": 40, "s": 30}, "looks": 1, "epsilon": 4, "runs": 500}}
+    shown = told(*arguments, given={**asked, **sites, "strata": ["n", "s"]})
+    assert shown["test"]["decision"] == "better"
+    index = {"policy": "dp-imed", "epsilon": 1, "horizon": 60, "strata": ["n", "s"]}
+    said = call(*arguments, given={**asked, **index}).stdout
+    assert "stratum n" in said
+    assert "stratum s" in said
+    assert not Path("t.db").exists()
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_reports_fit_any_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_790_000_000.0]

@@ -56,19 +56,20 @@ def test_plan_says_what_a_trial_costs(tmp_path: Path) -> None:
 
 
 def test_recommendations_follow_the_figures() -> None:
-    """No gain: equal allocation. Enough participants: the race. A trend: epochs."""
+    """No gain: equal allocation. To conclude: a test. A trend: epochs."""
     small = discreet.plan_trial(
         [0.5, 0.45], horizon=100, arrivals=12, delay=14, epsilon=0.1, runs=50
     )
     assert small.recommendation[0].startswith("Allocation: equal")
-    assert "too few for a race" in " ".join(small.recommendation)
+    assert "That power is low" in " ".join(small.recommendation)
+    assert small.advice["conclude"] == "test"
     large = discreet.plan_trial(
         [0.7, 0.3], days=100, arrivals=12, delay=Delay(14, "exponential", 5), missing=[0.1, 0.2],
         drift=Drift("linear", 0.1), runs=50,
     )  # fmt: skip
     assert large.horizon == 1200
     words = " ".join(large.recommendation)
-    assert "run the race" in words
+    assert "take a group-sequential test" in words
     assert "Secular trend" in words
     assert "missing at random" in words
     epochs = discreet.plan_trial(
@@ -77,6 +78,41 @@ def test_recommendations_follow_the_figures() -> None:
     assert "within epochs" in epochs.recommendation[0]
     assert epochs.lines[0].worse.low >= 120
     assert "Secular trend" not in " ".join(epochs.recommendation)
+
+
+def test_designs_are_compared_and_one_is_advised_by_aim() -> None:
+    """Exact powers are those of the designs; more than two arms have a test of several."""
+    asked: dict[str, Any] = {"arrivals": 20, "delay": 7, "deadlines": [], "runs": 30}
+    plan = discreet.plan_trial([0.5, 0.3], horizon=300, **asked)
+    lines = {line.name: line for line in plan.designs}
+    test = discreet.confirm.design(300, looks=3, epsilon=1.0)
+    assert lines["test"].power == pytest.approx(test.power(0.5, 0.3))
+    assert lines["test"].bound == test.certificate.bound <= 0.05
+    given = discreet.confirm.then_winner(test, 300).operating(0.5, 0.3)
+    assert lines["test, then the winner"].on_worse == pytest.approx(300 * (1 - given.on_better))
+    assert lines["race"].power == float(plan.lines[0].declared or 0.0)
+    assert lines["adaptive"].on_worse == plan.lines[0].worse.mean
+    assert plan.advice == {
+        "treat well": "adaptive", "conclude": "test", "both": "test, then the winner",
+    }  # fmt: skip
+    assert [row["name"] for row in plan.to_dict()["designs"]] == [*lines]  # type: ignore[attr-defined]
+    assert "TO CONCLUDE" in plan.text()
+    assert "To conclude" in plan.page().html()
+    sites = discreet.plan_trial([0.5, 0.3], horizon=300, strata=(0.6, 0.4), **asked)
+    line = next(line for line in sites.designs if line.name == "test by stratum")
+    assert line.power is not None
+    assert 0.5 < line.power < test.power(0.5, 0.3)
+    assert line.bound == pytest.approx(0.05, abs=1e-3)
+    with pytest.raises(InvalidArgument, match="more than two arms"):
+        discreet.plan_trial([0.3, 0.6, 0.3], horizon=300, strata=2, **asked)
+    several = discreet.plan_trial([0.3, 0.6, 0.3], horizon=300, **asked)
+    family = discreet.confirm.several(300, 2, looks=2, epsilon=1.0)
+    found = next(line for line in several.designs if line.name == "test")
+    assert found.power == pytest.approx(family.operating((0.6, 0.3), 0.3).each[0])
+    assert found.bound == family.bound
+    few = discreet.plan_trial([0.9, 0.1], horizon=3, **asked)
+    assert few.advice == {"treat well": few.advice["treat well"]}
+    assert "No test was planned" in " ".join(few.recommendation)
 
 
 @pytest.mark.parametrize("wrong", [{}, {"horizon": 100, "days": 10}, {"days": -1}])
@@ -91,6 +127,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "plan", "--arrivals", "12", "--delay", "14 days", "--delay-law", "exponential",
         "--delay-mean", "5 days", "--missing", ".1,.2", "--means", ".5,.3", "--horizon", "200",
         "--default", "0", "--deadlines", "7 days", "--drift", "linear:.1", "--share", ".1",
+        "--strata", ".5,.5",
         "--json",
     ]  # fmt: skip
     result = CliRunner().invoke(app, arguments, prog_name="discreet")
@@ -99,6 +136,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["calendar"]["missing"] == [0.1, 0.2]
     assert found["calendar"]["drift"] == "linear"
     assert found["deadlines"][0]["deadline"] == 7
+    assert "test by stratum" in [each["name"] for each in found["designs"]]
 
 
 @pytest.mark.parametrize(
@@ -207,9 +245,9 @@ def test_steps_are_lines_where_there_is_no_terminal(
     monkeypatch.setattr("discreet.theory.planning._progress.PATIENCE", 0.0)
     discreet.plan_trial([0.6, 0.3], deadlines=[1, 2], **asked)
     assert capsys.readouterr().err.splitlines() == [
-        "trials with ε = 1: 1 of 5", "trials with no noise: 2 of 5",
-        "trials without privacy: 3 of 5", "with a deadline of 1 days: 4 of 5",
-        "with a deadline of 2 days: 5 of 5",
+        "trials with ε = 1: 1 of 6", "trials with no noise: 2 of 6",
+        "trials without privacy: 3 of 6", "with a deadline of 1 days: 4 of 6",
+        "with a deadline of 2 days: 5 of 6", "designs beside each other: 6 of 6",
     ]  # fmt: skip
     discreet.plan_trial([0.6, 0.3], progress=False, **asked)
     assert capsys.readouterr().err == ""

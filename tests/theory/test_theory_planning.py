@@ -15,9 +15,10 @@ import pytest
 import discreet
 from discreet import theory
 from discreet.errors import InvalidArgument
+from discreet.policies._schedules import growth_of
 from discreet.theory.planning import Candidate, Plan, Prediction, candidates, plan, question
 from discreet.theory.planning import _race as racing
-from discreet.theory.planning._plan import _free, _why, is_safe
+from discreet.theory.planning._plan import _free, _why, is_safe, serving_and_refused
 from discreet.theory.planning._progress import Steps
 from discreet.theory.planning._race import Runs, finalists, selected, still_possible
 from discreet.theory.planning._regret import binding, lower_bound
@@ -94,6 +95,36 @@ def test_who_cannot_serve(served: Plan, local: Plan) -> None:
     assert set(served.serving) | set(served.refused) == set(discreet.CATALOGUE)
 
 
+def test_who_is_simulated(served: Plan) -> None:
+    """The field where it was measured; everybody else on request, or where it was not."""
+    assert set(served.serving) == {"dp-imed", "laplace-imed", "dp-klucb", "adap-klucb"}
+    assert "all_policies=True" in served.refused["private-thompson"]
+    usual = question(MEANS, horizon=3000)
+    assert "private-thompson" in serving_and_refused(usual, True)[1]
+    for unlike in (question(MEANS, horizon=90), question([0.5, *[0.4] * 16], horizon=3000)):
+        assert "private-thompson" in serving_and_refused(unlike, False)[1]
+    with pytest.raises(InvalidArgument, match="all_policies"):
+        plan(MEANS, horizon=3000, all_policies=1)  # type: ignore[arg-type]
+
+
+def test_first_batches_are_tuned() -> None:
+    """The row's own, two and four times that, and a larger part of a short trial; each once."""
+    asked = question([0.5, 0.45, 0.4, 0.35], horizon=50_000, epsilon=0.05)
+    found = [c for c in candidates(asked)[0] if c.row == "dp-imed" and "ratio" not in c.options]
+    assert [c.times for c in found] == [None, 2, 4]
+    assert found[2].settings(0.05, 0.0) == {"first": 1600, "portion": 3}
+    assert found[2].settings(0.1, 0.0)["first"] == 800
+    assert found[2].label == "dp-imed (first batch × 4)"
+    assert found[2].policy(0.05, 0.0).guarantee.budget == discreet.Pure(0.05)
+    short = question([0.9, 0.8], horizon=500, epsilon=0.1)
+    own = [c for c in candidates(short)[0] if c.row == "dp-imed" and "ratio" not in c.options]
+    assert [c.times for c in own] == [None, 1]  # a sixth of the trial whatever the length
+    longer = own[1].policy(0.1, 0.0)
+    growth = growth_of(longer.schedule, longer.setting(2, 500))
+    assert growth is not None
+    assert growth.first == 83
+
+
 def test_without_trust(local: Plan) -> None:
     assert local.recommended.row == "ldp-ucb-b"
     assert local.policy.guarantee.definition is discreet.Definition.LOCAL
@@ -125,7 +156,7 @@ def test_text_page_and_json(served: Plan, tmp_path: Path) -> None:
         "COST BY ε",
         "CANDIDATES AT",
         "WHAT EACH ε MEANS",
-        "POLICIES YOU CANNOT USE",
+        "POLICIES LEFT OUT",
     ):
         assert part in shown
     assert max(len(line) for line in shown.splitlines()) <= 120
@@ -408,7 +439,9 @@ def test_the_other_thresholds() -> None:
 def test_a_policy_that_never_moves_regrets_what_it_should() -> None:
     """Each arm is the first in as many runs as any other: the mean is that of equal allocation, to
     the last digit. Orders at random gave 22 for 25 here."""
-    found = plan([0.6, 0.5, 0.4, 0.3, 0.2], horizon=125, epsilons=[1.0], progress=False)
+    found = plan(
+        [0.6, 0.5, 0.4, 0.3, 0.2], horizon=125, epsilons=[1.0], progress=False, all_policies=True
+    )
     stays = next(p for p in found.at(1.0) if p.row == "private-thompson")
     assert stays.runs % 5 == 0
     assert stays.mean == pytest.approx(found.equal, abs=1e-9) == pytest.approx(25.0)
@@ -422,7 +455,7 @@ def test_predictions_are_json_ready() -> None:
 
 def test_no_policy_wins_by_the_order_of_the_list() -> None:
     """In 300 rounds private Thompson sampling never leaves the first arm it meets."""
-    found = plan([0.7, 0.5], horizon=300, epsilons=[1.0], progress=False)
+    found = plan([0.7, 0.5], horizon=300, epsilons=[1.0], progress=False, all_policies=True)
     stays = next(p for p in found.at(1.0) if p.row == "private-thompson")
     # half of the runs stay with the best arm and lose nothing, half lose 60
     assert stays.usual == pytest.approx((0.0, 60.0))
@@ -504,6 +537,6 @@ def test_identification_is_simulated_in_several_orders() -> None:
 def test_the_catalogue_says_what_to_try_beside_the_published_options() -> None:
     from discreet.theory.planning import candidates as module
 
-    assert discreet.CATALOGUE["dp-imed"].offered == ({"ratio": 1.5},)
+    assert discreet.CATALOGUE["dp-imed"].offered == ({"ratio": 1.5}, {"ratio": 1.25})
     source = Path(module.__code__.co_filename).read_text(encoding="utf-8")
     assert not [name for name in discreet.CATALOGUE if f'"{name}"' in source]

@@ -3,7 +3,7 @@
 from discreet.arms._base import Environment, Kernel, Parametric, Part
 from discreet.arms._bernoulli import Bernoulli
 from discreet.arms._beta import Beta
-from discreet.arms._capped import Capped, clipping_bias, pareto
+from discreet.arms._capped import Capped, clipping_bias, clipping_level, pareto
 from discreet.arms._catalogue import ENVIRONMENTS, environment, environment_from_dict
 from discreet.arms._clipped import Clipped
 from discreet.arms._delayed import Delayed
@@ -43,6 +43,7 @@ __all__ = [
     "Uniform",
     "actg175",
     "clipping_bias",
+    "clipping_level",
     "environment",
     "environment_from_dict",
     "pareto",

@@ -16,6 +16,7 @@ Reference: Tao et al. 2022, whose arms with a known moment these are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,6 +87,53 @@ def clipping_bias(moment: float, order: float, at: float) -> float:
     u = positive("moment", moment, "give a bound on E|X|^(1+v)")
     bound = positive("at", at, "give the B that rewards are clipped at")
     return float(u / bound**v * v**v / (1.0 + v) ** (1.0 + v))
+
+
+def clipping_level(moment: float, order: float, epsilon: float, outcomes: float) -> float:
+    """The B that rewards from 0 on are best clipped at, from what is known without the data.
+
+    It minimises how far the private mean of an arm may be from its true one, as bias and two
+    standard deviations: `clipping_bias`, sqrt(V/n) and sqrt(2) B/(εn), V the largest second moment
+    of min(X, B): u B^(1-v) for v <= 1, else u^(2/(1+v)). All are powers of B, so their sum is
+    convex in log B.
+
+    Args:
+        moment: A bound u on E|X|^(1+v).
+        order: v, above 0.
+        epsilon: The budget, with Laplace noise on the sum of the arm's outcomes.
+        outcomes: How many outcomes n an arm is expected to have.
+
+    Returns:
+        B, for `Capped(environment, at=B)` and `Outcomes(range=(0, B), truncate=True)`.
+
+    Raises:
+        InvalidArgument: If a number is not above 0.
+
+    Example:
+        >>> from discreet.arms import clipping_level
+        >>> round(clipping_level(moment=5.0, order=0.9, epsilon=1.0, outcomes=1000), 1)
+        33.4
+    """
+    v = positive("order", order, "give v > 0 with E|X|^(1+v) <= u")
+    u = positive("moment", moment, "give a bound on E|X|^(1+v)")
+    budget = positive("epsilon", epsilon, "use for example epsilon=1.0")
+    n = positive("outcomes", outcomes, "say how many outcomes an arm is expected to have")
+
+    def error(level: float) -> float:
+        bound = math.exp(level)
+        second = u * bound ** (1.0 - v) if v <= 1.0 else u ** (2.0 / (1.0 + v))
+        noise = math.sqrt(2.0) * bound / (budget * n)
+        return clipping_bias(u, v, bound) + math.sqrt(second / n) + noise
+
+    middle = math.log(u) / (1.0 + v)  # of the size of the rewards themselves
+    low, high = middle - 50.0, middle + 50.0
+    while high - low > 1e-9:
+        left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
+        if error(left) < error(right):
+            high = right
+        else:
+            low = left
+    return math.exp(0.5 * (low + high))
 
 
 @dataclass(frozen=True, init=False)

@@ -47,6 +47,23 @@ def from_hits(
     """What an event proves that was hit so often on two neighbouring inputs.
 
     The event must have been fixed before these runs; either input may be the likelier one.
+
+    Args:
+        hits: How often the event came, on each side.
+        runs: Runs of each side.
+        delta: The δ at which ε is bounded.
+        confidence: Probability with which the bound holds.
+        claimed: The budget that is claimed, if any.
+        event: The event, in words.
+        name: What the audit is called.
+
+    Returns:
+        The audit.
+
+    Example:
+        >>> from discreet.membership import from_hits
+        >>> round(from_hits((10, 300), 1000).epsilon_lower, 2)
+        2.61
     """
     hits, of = check_counts("hits", hits, runs)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
@@ -76,6 +93,27 @@ def from_errors(
     """What a game proves with so many false alarms among non-members and misses among members.
 
     The attacker's threshold must have been fixed before these rounds.
+
+    Args:
+        errors: False positives and false negatives that were counted.
+        runs: Runs of each side.
+        delta: The δ at which ε is bounded.
+        confidence: Probability with which the bound holds.
+        claimed: The budget that is claimed, if any.
+        event: The event, in words.
+        name: What the audit is called.
+        played: Games that were played.
+        inputs: The neighbouring inputs, in words.
+        seed: Random seed, for reproducible results.
+        seconds: How long it took.
+
+    Returns:
+        The audit.
+
+    Example:
+        >>> from discreet.membership import from_errors
+        >>> round(from_errors((10, 700), 1000).epsilon_lower, 2)
+        2.7
     """
     errors, of = check_counts("errors", errors, runs)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
@@ -100,6 +138,23 @@ def bayesian(
 
     A quantile over draws of both error rates from their posteriors; the draws' own error is below
     sqrt(1/(4 draws)) in probability.
+
+    Args:
+        errors: False positives and false negatives that were counted.
+        runs: Runs of each side.
+        delta: The δ at which ε is bounded.
+        confidence: Probability with which the bound holds.
+        claimed: The budget that is claimed, if any.
+        draws: Draws of the posterior.
+        seed: Random seed, for reproducible results.
+
+    Returns:
+        The audit.
+
+    Example:
+        >>> from discreet.membership import bayesian
+        >>> round(bayesian((10, 700), 1000).epsilon_lower, 1)
+        2.9
     """
     errors, of = check_counts("errors", errors, runs)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)

@@ -21,7 +21,7 @@ import numpy as np
 from .._checks import one_of
 from .._compiled import Kernel, open_slot
 from ..errors import InvalidArgument
-from ..identify._filling import Batches, Ease
+from ..identify._filling import Batches, Ease, Patch, scratch_of
 from ..identify._identifier import Identifier
 from ..identify._loop import Course, fresh_course, loop_kernel
 from ..policies._step import PAUSED
@@ -67,7 +67,7 @@ run: Callable[..., int] = open_slot("run")
 def identify_often(
     tape: Tape, schedule: object, release: object, rule: object, stopping: object, ledger: object,
     memory: object,
-    view: View, batches: Batches, ease: Ease, course: Course, buffers: Buffers, limit: int,
+    view: View, batches: Batches, ease: Ease | Patch, course: Course, buffers: Buffers, limit: int,
     codes: Ints, numbers: Floats, rng: Generator,
 ) -> None:  # fmt: skip
     """As many identifications as `codes` has room for."""
@@ -158,7 +158,7 @@ class Identifications:
         ledger, memory = row.release.ledger(setting), row.rule.memory(setting)
         tape = Tape(np.array(self.base), self.arm, self.pull, float(side), np.zeros(arms, np.int64))
         batches = Batches(np.zeros(arms, np.int64), np.zeros(arms, np.int64))
-        ease = Ease(np.zeros(arms), np.zeros(arms))
+        ease = scratch_of(row, arms)
         states, buffers = in_buffers(
             tape, ledger, memory, fresh_view(arms), batches, ease, fresh_course()
         )

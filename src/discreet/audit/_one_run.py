@@ -37,7 +37,24 @@ def one_run(
     canaries: int, guesses: int, right: int, *, delta: float = 0.0, confidence: float = 0.95,
     claimed: Claim = None,
 ) -> Audit:  # fmt: skip
-    """ε(δ) from so many right guesses about canaries of one run."""
+    """ε(δ) from so many right guesses about canaries of one run.
+
+    Args:
+        canaries: How many canaries.
+        guesses: How many of them were guessed about.
+        right: How many guesses were right.
+        delta: The δ at which ε is bounded.
+        confidence: Probability with which the bound holds.
+        claimed: The budget that is claimed, if any.
+
+    Returns:
+        The audit.
+
+    Example:
+        >>> from discreet.membership import one_run
+        >>> round(one_run(1000, 200, 150).epsilon_lower, 2)
+        0.82
+    """
     _check(canaries, guesses, right)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     bound = _largest(
@@ -57,6 +74,22 @@ def one_run_gaussian(
     """μ of Gaussian DP from one run, and the ε(δ) of that curve.
 
     Other curves with the same ε(δ) may allow for more: only a Gaussian claim is ever refuted.
+
+    Args:
+        canaries: How many canaries.
+        guesses: How many of them were guessed about.
+        right: How many guesses were right.
+        delta: The δ at which ε is bounded.
+        confidence: Probability with which the bound holds.
+        claimed: The budget that is claimed, if any.
+
+    Returns:
+        The audit.
+
+    Example:
+        >>> from discreet.membership import one_run_gaussian
+        >>> round(one_run_gaussian(1000, 200, 150).epsilon_lower, 1)
+        1.3
     """
     _check(canaries, guesses, right)
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)

@@ -80,6 +80,21 @@ def wagers(
     The event of pair t may depend on the pairs before it, and the stream may end for any reason.
     ε is tested upwards from 0 until one stands: to report more than the truth, the first ε from the
     truth on would have to be rejected, which is one true hypothesis.
+
+    Args:
+        pairs: Pairs of hits, side by side.
+        delta: The δ at which ε is bounded.
+        confidence: Probability with which the bound holds.
+        claimed: The budget that is claimed, if any.
+
+    Returns:
+        The audit.
+
+    Example:
+        >>> from discreet.membership import wagers
+        >>> pairs = [(True, False)] * 60 + [(False, True)] * 20
+        >>> round(wagers(pairs).epsilon_lower, 2)
+        2.56
     """
     delta, error = settled_delta(delta, claimed), 1.0 - check_confidence(confidence)
     hits = np.array(list(pairs), bool).reshape(-1, 2)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NAME = "operating"
 EXAMPLE = "discreet operating --participants 400 --control .35 --effects .1,.2 --epsilon 1"
 
-ONE, EPOCHS = "one-look", "epochs"
+ONE, EPOCHS, AFTER = "one-look", "epochs", "then-winner"
 
 
 def command(
@@ -27,7 +27,8 @@ def command(
     designs: Annotated[
         str,
         flag(
-            "Any of one-look, obrien-fleming, pocock, lan-demets, lan-demets-pocock, epochs.",
+            "Any of one-look, obrien-fleming, pocock, lan-demets, lan-demets-pocock, epochs, "
+            "then-winner, and policies such as race or dp-imed.",
             "NAME,...",
         ),
     ] = "one-look,obrien-fleming,pocock",
@@ -46,11 +47,16 @@ def command(
 ) -> None:
     """Compare private tests of two arms: type I error, power, participants, those on a worse arm.
 
-    Designs at planned looks are exact. Epochs (adaptive shares) are simulated.
+    Designs at planned looks are exact. Epochs (adaptive shares) and policies are simulated. After
+    an early verdict then-winner gives the rest of the participants the better arm. A policy that
+    does not stop with an answer shows a difference where its interval at the end excludes 0.
     """
     check_path("plot", plot, (".png", ".svg", ".pdf"))
     total, gaps = whole("participants", participants), numbers("effects", effects)
-    from ..confirm import design, epochs, operating
+    from .._front import policy
+    from ..confirm import design, epochs, operating, then_winner
+    from ..identify import IDENTIFIERS
+    from ..policies import CATALOGUE
 
     made: dict[str, AnyDesign] = {}
     for name in (each.strip() for each in designs.split(",")):
@@ -60,13 +66,22 @@ def command(
                 risk=risk, sides=sides, runs=whole("runs", runs),
             )  # fmt: skip
             continue
+        if name in CATALOGUE or name in IDENTIFIERS:
+            made[name] = policy(name, epsilon=epsilon, delta=delta, rho=rho)
+            continue
+        if name == AFTER:
+            test = design(
+                total, looks=looks, epsilon=epsilon, delta=delta, rho=rho, risk=risk, sides=sides
+            )
+            made[name] = then_winner(test)
+            continue
         if not name:
             raise InvalidArgument("designs", "be names", designs, "use --designs pocock")
         made[name] = design(
             total, looks=1 if name == ONE else looks, epsilon=epsilon, delta=delta, rho=rho,
             boundary="obrien-fleming" if name == ONE else name, risk=risk, sides=sides,
         )  # fmt: skip
-    found = operating(made, control, gaps)
+    found = operating(made, control, gaps, participants=total, risk=risk)
     if plot is not None:
         save_picture(found.plot(), plot)
     if json:

@@ -110,7 +110,9 @@ recommended policy is clearly better than that: if not, allocate the arms equall
 With `--arrivals` it has instead `means`, `horizon`, `calendar`, `lines` (for every ε, without noise
 and without privacy: `worse`, `regret`, `days`, `best_named`, `used`, `widths`, and of the race
 `declared`, `race_participants`, `race_days`, `false_winners`, each with its uncertainty),
-`deadlines`, `prices` and `recommendation`.
+`deadlines`, `prices`, `designs` (tests beside the race and the adaptive trial: `name`, `what`,
+`power`, `error`, `bound`, `participants`, `on_worse`, `exact`), `advice` (which of them to take, by
+what is wanted) and `recommendation`.
 """,
     "size": """\
 The JSON is an object: `participants`, `without_privacy`, `for_privacy`, `closed_form`, `power` and

@@ -133,24 +133,20 @@ def _ledger_of(asked: object) -> Ledger:
 def _rehearse(plan: Planned, rates: str | None, arrivals: float, seed: int, json: bool) -> None:
     """What such a trial would look like."""
     from .._checks import check_arms
-    from ..live._report import as_text
 
-    if plan.strata is not None:
-        raise InvalidArgument(
-            "strata", "be left out of a rehearsal, which is of one stratum", plan.strata,
-            "rehearse the settings without them",
-        )  # fmt: skip
     many = len(check_arms(plan.arms))
     made_up = [0.3 + 0.2 * arm / max(1, many - 1) for arm in range(many)]
     means = made_up if rates is None else numbers("rates", rates)
-    shown: Any = rehearse(plan.policy, plan.arms, dict(plan.options), means, arrivals, seed)
+    shown, words_of = rehearse(
+        plan.policy, plan.arms, dict(plan.options), means, arrivals, seed, plan.strata
+    )
     if json:
         print_json(shown)
         return
     words = ["A rehearsal with made-up people: it protects no one, and nothing was started.",
              f"mean outcomes: {', '.join(f'{mean:g}' for mean in means)}; "
              f"{arrivals:g} participants a day; one in ten does not answer",
-             as_text(shown)]  # fmt: skip
+             words_of]  # fmt: skip
     print_text(wrapped("\n".join(words), width_of_output(0)))
 
 

@@ -98,11 +98,14 @@ def wrapped(text: str, width: int) -> str:
 
 
 def rehearse(
-    row: Any, arms: Any, options: Entry, rates: Sequence[float], arrivals: float, seed: int
-) -> Entry:
-    """The report of a trial with these settings and made-up people; days pass at once."""
+    row: Any, arms: Any, options: Entry, rates: Sequence[float], arrivals: float, seed: int,
+    strata: Sequence[Any] | None = None,
+) -> tuple[Entry, str]:  # fmt: skip
+    """The report of a trial with these settings and made-up people, and in words; days pass at
+    once."""
     from .. import Bernoulli, Rehearsal
     from ..live._arguments import grouped
+    from ..policies._policy import BasePolicy
 
     if options.get("deadline") is None:
         raise InvalidArgument(
@@ -110,9 +113,11 @@ def rehearse(
             'for example "deadline": "14 days"',
         )  # fmt: skip
     more = {name: value for name, value in options.items() if name not in LEFT_OUT}
-    horizon = more.pop("horizon", None) or REHEARSED
+    horizon = more.pop("horizon", None)
+    if horizon is None and isinstance(row, BasePolicy):  # a design has its own
+        horizon = REHEARSED
     made = Rehearsal(
         row, arms, horizon=horizon, seed=seed, arrivals=arrivals, delay=options["deadline"],
-        missing=0.1, default=options.get("missing"), **grouped(more),
+        missing=0.1, default=options.get("missing"), strata=strata, **grouped(more),
     )  # fmt: skip
-    return made.play(Bernoulli(list(rates)))
+    return made.play(Bernoulli(list(rates))), str(made.trial)

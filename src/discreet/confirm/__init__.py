@@ -16,7 +16,7 @@ look 1: better; difference 0.380, 95 % interval 0.183 to 0.577, p = 0.00016
 
 from ._adaptive import Course, EpochDesign, EpochVerdict, epochs
 from ._after import Estimate
-from ._alarm import Alarm, alarm
+from ._alarm import Alarm, AlarmState, alarm
 from ._certificates import Certificate
 from ._characteristics import Characteristics, Scenario, operating
 from ._designs import Design, Operating, Verdict, design
@@ -28,9 +28,11 @@ from ._simulated import Simulated
 from ._sizes import Power, Size, power_at, size
 from ._strata import Effect, Forest, StrataDesign, StrataVerdict, strata
 from ._unplanned import Unplanned, unplanned
+from ._winner import Given, ThenWinner, then_winner
 
 __all__ = [
     "Alarm",
+    "AlarmState",
     "Arm",
     "Certificate",
     "Characteristics",
@@ -43,6 +45,7 @@ __all__ = [
     "Estimate",
     "Final",
     "Forest",
+    "Given",
     "Noise",
     "Operating",
     "Power",
@@ -54,6 +57,7 @@ __all__ = [
     "Spread",
     "StrataDesign",
     "StrataVerdict",
+    "ThenWinner",
     "Unplanned",
     "Verdict",
     "alarm",
@@ -67,6 +71,7 @@ __all__ = [
     "several",
     "size",
     "strata",
+    "then_winner",
     "tipping",
     "unplanned",
 ]

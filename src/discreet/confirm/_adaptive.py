@@ -21,7 +21,7 @@ import numpy as np
 from .._checks import Unshown, check_seed, count, number, one_of, real, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
-from ._designs import check_budget, check_risk
+from ._designs import GO_ON, check_budget, check_risk
 from ._final import (
     Cells,
     Final,
@@ -154,7 +154,7 @@ class EpochDesign:
         if crossed:
             decision = "better" if z[stop] > 0.0 else "worse"
         else:
-            decision = "no difference shown" if len(z) == len(self.sizes) else "go on"
+            decision = "no difference shown" if len(z) == len(self.sizes) else GO_ON
         estimate = (batched if self.statistic == "B" else weighted)(known, self.noise)
         bound = bounds[len(z) - 1]
         half = bound * estimate.se if math.isfinite(bound) else 2.0
@@ -162,7 +162,7 @@ class EpochDesign:
         always = anytime(known, self.noise, self.planned_weight, 2.0 * self.risk / self.sides)
         level = 1.0 - 2.0 * self.risk / self.sides
         shown = None
-        if decision != "go on":
+        if decision != GO_ON:
             final = known.until(stop + 1)
             shown = (batched if self.statistic == "B" else weighted)(final, self.noise)
         return EpochVerdict(decision, stop + 1, z, level, ends, always, shown)

@@ -23,7 +23,7 @@ import numpy as np
 from .._checks import Unshown, count, number, real, share
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
-from ._designs import check_budget, check_risk
+from ._designs import GO_ON, check_budget, check_risk
 from ._lattice import block_law
 from ._noises import Noise, noise_of
 
@@ -31,6 +31,31 @@ if TYPE_CHECKING:
     from .._types import Floats
 
 MOST_LOOKS = 200
+
+
+@dataclass(frozen=True)
+class AlarmState:
+    """`decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off;
+    `total`, the noisy sum of harms by then; `participants` watched by that look, or to the end.
+
+    >>> import discreet
+    >>> watch = discreet.confirm.alarm(40, 0.05, looks=4, epsilon=2.0)
+    >>> print(watch.state([7]))
+    look 1: alarm; about 7 harms among 10 participants, noise included
+    """
+
+    decision: str
+    look: int
+    total: float
+    participants: int
+
+    def __str__(self) -> str:
+        if self.decision == GO_ON:
+            return f"look {self.look}: go on"
+        return (
+            f"look {self.look}: {self.decision}; about {self.total:.0f} harms among "
+            f"{self.participants} participants, noise included"
+        )
 
 
 @dataclass(frozen=True)
@@ -49,6 +74,19 @@ class Alarm:
     def noise(self) -> Noise:
         """On each block's sum."""
         return noise_of(self.budget)
+
+    @property
+    def participants(self) -> int:
+        """Who is watched, at most."""
+        return self.sizes[-1]
+
+    def state(self, sums: Sequence[float]) -> AlarmState:
+        """Where a watch stands, from the noisy sums of new outcomes at each look so far."""
+        look, given = self.verdict(sums), len(sums)
+        if look is None:
+            last = given == len(self.sizes)
+            return AlarmState("no alarm" if last else GO_ON, given, sum(sums), self.sizes[-1])
+        return AlarmState("alarm", look, sum(sums[:look]), self.sizes[look - 1])
 
     def operating(self, rate: float) -> tuple[float, ...]:
         """P(the alarm goes off at look l) if harm has that rate; exact."""

@@ -23,6 +23,8 @@ from ._normal import SHAPES, SPENDING, boundaries
 if TYPE_CHECKING:
     from .._types import Floats
 
+GO_ON = "go on"
+"""The decision before there is one."""
 KINDS = (*SHAPES, *SPENDING)
 MOST_LOOKS = 50
 LEAST_RISK, MOST_RISK = 1e-4, 0.25
@@ -150,8 +152,8 @@ class Design:
         elif given == len(self.sizes):
             decision = "no difference shown"
         else:
-            decision = "futile" if rule.gives_up(np.asarray(z[look]), look) else "go on"
-        estimate = None if decision == "go on" else self._estimate(totals[look], look + 1)
+            decision = "futile" if rule.gives_up(np.asarray(z[look]), look) else GO_ON
+        estimate = None if decision == GO_ON else self._estimate(totals[look], look + 1)
         level = 1.0 - 2.0 * self.risk / self.sides
         return Verdict(decision, look + 1, z, level, self._repeated(totals[-1], given), estimate)
 

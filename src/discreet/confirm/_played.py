@@ -26,6 +26,7 @@ from ..policies._view import View, counts
 from ..policies.releases._whole import whole_sums
 from ..privacy.budgets import Budget
 from ._adaptive import EpochDesign
+from ._alarm import Alarm
 from ._designs import Design
 from ._lattice import Rule as Bounds
 from ._lattice import Sizes, two_arm_rule
@@ -340,10 +341,12 @@ class Tested(Identifier):
     """A design as a trial plays it."""
 
     goal: ClassVar[str] = "test"
+    rest: int = 0
+    """all who come, if those after the verdict get the winner; 0: no one comes then"""
 
     @property
-    def design(self) -> Design | Part | SeveralDesign | EpochDesign:
-        """What it tests by."""
+    def design(self) -> Design | Part | SeveralDesign | EpochDesign | Alarm:
+        """What it tests by, or watches."""
         return cast("Boundaries", self.rule).design
 
     @property
@@ -355,10 +358,10 @@ class Tested(Identifier):
         return "looks"
 
 
-def played(design: Design | Part | SeveralDesign) -> Tested:
+def played(design: Design | Part | SeveralDesign, rest: int = 0) -> Tested:
     """The policy of a design, for a live trial or a rehearsal of one; or of a stratum of one."""
     check_private(design.budget)
-    recipe: dict[str, object] = {"goal": "test", "name": "test"}
+    recipe = recipe_of(rest)
     if isinstance(design, Part):
         recipe |= {"strata": design.design.to_dict(), "stratum": design.stratum}
     else:
@@ -366,8 +369,13 @@ def played(design: Design | Part | SeveralDesign) -> Tested:
         recipe[kind] = design.to_dict()
     return Tested(
         "test", HalvingRounds(), whole_sums(design.budget), Boundaries(design), recipe=recipe,
-        stopping=Crossed(), recommendation=ShownBetter(),
+        stopping=Crossed(), recommendation=ShownBetter(), rest=rest,
     )  # fmt: skip
+
+
+def recipe_of(rest: int) -> dict[str, object]:
+    """The beginning of what a file says of a test."""
+    return {"goal": "test", "name": "test", **({"rest": rest} if rest else {})}
 
 
 def check_private(budget: Budget) -> None:
@@ -383,6 +391,7 @@ def played_from(recipe: Mapping[str, Any]) -> Tested:
     """The policy that a stored recipe names."""
     if "strata" in recipe:
         return played(Part(StrataDesign.from_dict(recipe["strata"]), recipe["stratum"]))
+    rest = recipe.get("rest", 0)
     if "several" in recipe:
-        return played(SeveralDesign.from_dict(recipe["several"]))
-    return played(Design.from_dict(recipe["design"]))
+        return played(SeveralDesign.from_dict(recipe["several"]), rest)
+    return played(Design.from_dict(recipe["design"]), rest)

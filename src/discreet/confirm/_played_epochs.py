@@ -19,7 +19,7 @@ from ..policies import Rule, Setting
 from ..policies._view import View, counts
 from ..policies.releases._whole import whole_sums
 from ._adaptive import EpochDesign, least_places
-from ._played import Crossed, ShownBetter, Tested, check_private
+from ._played import Crossed, ShownBetter, Tested, check_private, recipe_of
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -201,16 +201,17 @@ class TestedInEpochs(Tested):
         return {**super().kernels, "split": EpochBoundaries.split}
 
 
-def played_in_epochs(design: EpochDesign) -> TestedInEpochs:
+def played_in_epochs(design: EpochDesign, rest: int = 0) -> TestedInEpochs:
     """The policy of a design, for a live trial or a rehearsal of one."""
     check_private(design.budget)
-    recipe = {"goal": "test", "name": "test", "epochs": design.to_dict()}
+    recipe = {**recipe_of(rest), "epochs": design.to_dict()}
     return TestedInEpochs(
         "test", HalvingRounds(), whole_sums(design.budget), EpochBoundaries(design), recipe=recipe,
         stopping=CrossedInEpochs(), recommendation=ShownBetter(),
+        rest=rest,
     )  # fmt: skip
 
 
 def played_epochs_from(recipe: Mapping[str, Any]) -> TestedInEpochs:
     """The policy that a stored recipe names."""
-    return played_in_epochs(EpochDesign.from_dict(recipe["epochs"]))
+    return played_in_epochs(EpochDesign.from_dict(recipe["epochs"]), recipe.get("rest", 0))

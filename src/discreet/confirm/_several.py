@@ -25,7 +25,7 @@ from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
 from ._after import standard_errors
 from ._certificates import Certificate, Question, calibrate
-from ._designs import KINDS, check_budget, check_risk, check_sums, sizes_of
+from ._designs import GO_ON, KINDS, check_budget, check_risk, check_sums, sizes_of
 from ._families import MOST_LOOKS, Crossings, Family
 from ._lattice import Law, Sizes, statistic, two_arm_rule
 from ._noises import Noise, noise_of
@@ -61,12 +61,12 @@ class SeveralVerdict:
     @property
     def is_over(self) -> bool:
         """Whether no treatment is to go on."""
-        return all(each.decision != "go on" for each in self.comparisons)
+        return all(each.decision != GO_ON for each in self.comparisons)
 
     def __str__(self) -> str:
         lines = []
         for place, each in enumerate(self.comparisons, 1):
-            if each.decision == "go on":
+            if each.decision == GO_ON:
                 lines.append(f"treatment {place}, look {self.look}: go on")
                 continue
             low, high = each.repeated
@@ -165,7 +165,7 @@ class SeveralDesign:
             while crossed := self._crossed(z[: look + 1], found):
                 found |= {arm: (word, look + 1) for arm, word in crossed.items()}
         last = len(z)
-        rest = "no difference shown" if last == len(self.sizes) else "go on"
+        rest = "no difference shown" if last == len(self.sizes) else GO_ON
         comparisons = []
         for arm in range(self.treatments):
             seen = int(np.isfinite(z[:, arm]).sum())  # looks at which it was still there

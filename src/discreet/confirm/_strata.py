@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, ndtri
@@ -34,7 +34,7 @@ from scipy.stats import binom
 from .._checks import Unshown, check_seed, count, numbers, one_of, real
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
-from ._designs import KINDS, check_budget, check_risk, sizes_of
+from ._designs import GO_ON, KINDS, check_budget, check_risk, sizes_of
 from ._lattice import TRIM, Law, Sizes, kept
 from ._noises import Noise, noise_of
 from ._normal import boundaries
@@ -46,6 +46,13 @@ if TYPE_CHECKING:
     from .._types import Floats
 
 MOST_STRATA = 200
+
+
+class Stops(NamedTuple):
+    """Shares of trials that stop at each look with the treatment shown to be better, or worse."""
+
+    above: tuple[float, ...]
+    below: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -151,6 +158,18 @@ class StrataDesign:
         seed: int | None = 1,
     ) -> tuple[float, float]:
         """P(shown better), P(shown worse) at rates of every stratum: simulated."""
+        found = self.stops(treatment, control, runs=runs, seed=seed)
+        return sum(found.above), sum(found.below)
+
+    def stops(
+        self,
+        treatment: Sequence[float],
+        control: Sequence[float],
+        *,
+        runs: int = 20_000,
+        seed: int | None = 1,
+    ) -> Stops:
+        """Where trials stop at rates of every stratum, look by look: simulated."""
         rates = [
             numbers(name, given, low=0.0, high=1.0, fix="give one rate for each stratum")
             for name, given in (("treatment", treatment), ("control", control))
@@ -165,9 +184,12 @@ class StrataDesign:
         z = play(self.sizes, self.noise, pairs, runs, np.random.default_rng(check_seed(seed)))
         bounds = np.array(self.boundaries)[:, None]
         up, down = z > bounds, (z < -bounds) & (self.sides == 2)
-        first = np.where((up | down).any(0), (up | down).argmax(0), 0)
-        trial = np.arange(runs)
-        return float(up[first, trial].mean()), float(down[first, trial].mean())
+        first = (up | down).argmax(0)
+        looks = range(len(z))
+        return Stops(
+            tuple(float((up[look] & (first == look)).mean()) for look in looks),
+            tuple(float((down[look] & (first == look)).mean()) for look in looks),
+        )
 
     def verdict(self, sums: Sequence[Sequence[Sequence[float]]]) -> StrataVerdict:
         """From the releases: per look, per stratum, the noisy sums (treatment, control) of that
@@ -184,11 +206,11 @@ class StrataDesign:
         if crossed:
             decision = "better" if z[look] > 0.0 else "worse"
         else:
-            decision = "no difference shown" if len(z) == len(bounds) else "go on"
+            decision = "no difference shown" if len(z) == len(bounds) else GO_ON
         now = self._common(totals[-1], len(z), bounds[len(z) - 1])
         level = 1.0 - 2.0 * self.risk / self.sides
         plain = float(-ndtri(self.risk / self.sides))
-        common = None if decision == "go on" else self._common(totals[look], look + 1, plain)
+        common = None if decision == GO_ON else self._common(totals[look], look + 1, plain)
         return StrataVerdict(decision, look + 1, z, level, now.interval, common)
 
     def forest(self, sums: Sequence[Sequence[Sequence[float]]]) -> Forest:

@@ -18,7 +18,7 @@ from .._checks import check_flag, count, one_of
 from ..errors import InvalidArgument
 from ..privacy.budgets import Budget, budget_from_dict
 from ._certificates import Certificate, Question, calibrate
-from ._designs import Design, Verdict, check_budget, check_risk
+from ._designs import GO_ON, Design, Verdict, check_budget, check_risk
 from ._lattice import Sizes
 from ._noises import noise_of
 from ._normal import SPENDING, error, next_bound
@@ -93,7 +93,7 @@ class Unplanned:
             raise InvalidArgument("sums", "follow a look", "no look", "call look() first")
         found = self.design.verdict(sums)
         if found.decision == "no difference shown" and not self.is_over:
-            return replace(found, decision="go on", estimate=None)
+            return replace(found, decision=GO_ON, estimate=None)
         return found
 
     def to_dict(self) -> dict[str, object]:

@@ -31,11 +31,11 @@ from .._checks import share
 from .._compiled import Function, Kernel
 from ..errors import InvalidArgument
 from ..policies import Release, Rule, Schedule, Setting
+from ..policies._divergences import private_divergence
 from ..policies._noisy_imed import batches_in
 from ..policies._rules import clip01
 from ..policies._schedules import growth_of
 from ..policies._view import View
-from ._evidence_top_two import least_cost
 from ._sampling import Tracking, first_unreleased
 from ._setting import risk_of
 from ._stopping import Stopping
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 STEPS = 64
 """The s that are tried are multiples of 1/64: each of them is sound."""
+NO_NOISE = 1e-30
+"""An e^-ε below which floats know one branch alone."""
 
 
 class Share(NamedTuple):
@@ -64,10 +66,78 @@ def leader_of(view: View) -> int:
     return best
 
 
+def smaller_root(share: float, n: float, m: float, b: float) -> float:
+    """The u in [0, b] where m·r/(1-ru) = n(b-u)/(u(1-u)), for r = `share`."""
+    linear = m * share + n * (1.0 + b * share)
+    room = linear * linear - 4.0 * share * (m + n) * n * b
+    return 2.0 * n * b / (linear + math.sqrt(max(room, 0.0)))
+
+
+def meeting(best: float, n: float, other: float, m: float, epsilon: float) -> float:
+    """The u in [x, b] that minimises n d⁻(b, u) + m d⁺(x, u), b = `best` and x = `other`.
+
+    With r = 1 - e^-ε, the slope of d⁺(x, u) is (u-x)/(u(1-u)), and r/(1-ru) for u > x/(1-r+rx);
+    that of d⁻ mirrors it. Slopes rise, so those at the two places where the branches meet say on
+    which branches the minimum lies, and there it is the root of a linear or quadratic equation.
+    """
+    if other >= best:
+        return best
+    share = -math.expm1(-epsilon)
+    kept = math.exp(-epsilon)
+    if kept < NO_NOISE:
+        return (m * other + n * best) / (m + n)
+    from_here = other / (other + (1.0 - other) * kept)
+    to_here = best * kept / (1.0 - best + best * kept)
+    above = from_here < best
+    if above:
+        fall = share / (kept + share * from_here)
+        if from_here >= to_here:
+            fall = (best - from_here) / max(from_here * (1.0 - from_here), 1e-300)
+        above = m * share / (kept + share * (1.0 - from_here)) < n * fall
+    below = to_here > other
+    if below:
+        rise = share / (kept + share * (1.0 - to_here))
+        if to_here <= from_here:
+            rise = (to_here - other) / max(to_here * (1.0 - to_here), 1e-300)
+        below = n * share / (kept + share * to_here) < m * rise
+    if above and below:
+        u = (n - m * kept) / (share * (m + n))
+    elif above:
+        u = smaller_root(share, n, m, best)
+    elif below:
+        u = 1.0 - smaller_root(share, m, n, 1.0 - other)
+    elif other <= 0.0:
+        u = 0.0
+    elif best >= 1.0:
+        u = 1.0
+    else:
+        u = (m * other + n * best) / (m + n)
+    return min(max(u, other), best)
+
+
+def distances(best: float, n: float, other: float, m: float, epsilon: float) -> tuple[float, float]:
+    """d⁻(b, u) and d⁺(x, u) at the u of `meeting`."""
+    u = meeting(best, n, other, m, epsilon)
+    fall = private_divergence(1.0 - best, 1.0 - u, epsilon)
+    return fall, private_divergence(other, u, epsilon)
+
+
+def cost(best: float, n: float, other: float, m: float, epsilon: float) -> float:
+    """min over u of n d⁻(b, u) + m d⁺(x, u)."""
+    fall, rise = distances(best, n, other, m, epsilon)
+    return n * fall + m * rise
+
+
 def cost_of(epsilon: float, view: View, leader: int, arm: int, n: float, m: float) -> float:
     """C(B, a; m, ω) for weights n and m."""
-    best, other = clip01(view.value[leader]), clip01(view.value[arm])
-    return least_cost(best, n, other, m, epsilon, 0.0)[0]
+    return cost(clip01(view.value[leader]), n, clip01(view.value[arm]), m, epsilon)
+
+
+def tangent_of(
+    epsilon: float, view: View, leader: int, arm: int, n: float, m: float
+) -> tuple[float, float]:
+    """d⁻ and d⁺ where C(B, a; m, ω) is reached: n d⁻ + m d⁺ is at least C for other weights too."""
+    return distances(clip01(view.value[leader]), n, clip01(view.value[arm]), m, epsilon)
 
 
 def choose_plain(rule: Share, memory: Tracking, view: View, t: int, rng: Generator) -> int:

@@ -1,7 +1,7 @@
 """Filling batches: what is played until the next batch is full.
 
 A batch belongs to an arm; it is full when the arm's pulls reach the mark that the schedule set when
-the batch was opened, and only then are its rewards drawn, summed and released. Three ways:
+the batch was opened, and only then are its rewards drawn, summed and released. Four ways:
 
 - `fill_whole`: one decision, and the arm is played until its batch is full.
 - `fill_mixed`: a decision every round; the batches of several arms fill side by side.
@@ -9,6 +9,9 @@ the batch was opened, and only then are its rewards drawn, summed and released. 
   gains stand still; the l-th round of a leader brings its own plays to floor(βl) + 1, and the
   challenger C stays the same until N_C makes its cost exceed another's, which is bounded from
   below in closed form. So a stride is exact, and a run costs few steps however many the samples.
+- `fill_between`: the same for DP-TT, round by round. A cost is concave in the two numbers of pulls,
+  so on a patch of them it lies above what its corners give and below a tangent. A challenger
+  that is least by these bounds is least; only where they leave it open are costs reckoned.
 """
 
 from __future__ import annotations
@@ -20,16 +23,23 @@ from .._compiled import Floats, Integers
 from ..policies._step import choose, length, open_batch
 from ..policies._view import View, shown
 from ._costs import resistance
+from ._dp_tt import PlainTopTwo, Share, challenger_of, cost_of, leader_of, tangent_of
 from ._sampling import TopTwoScale, Tracking, find_leader, first_unreleased
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from ._identifier import Identifier
 
 
 SHORTEST = 8
 """Strides that are not longer are walked."""
 ROUNDING = 1e-12
 """Relative slack for the rounding of a bound; a hundredth of it can occur."""
+BREADTH = 128
+"""A patch is this part of an arm's pulls wide, or of the leader's."""
+SLACK = 1e-9
+"""How much of a cost, and of 1, its rounding is sure to stay below."""
 
 
 class Batches(NamedTuple):
@@ -46,6 +56,31 @@ class Ease(NamedTuple):
     """1 / gain"""
     own: Floats
     """1 / (gain N)"""
+
+
+class Patch(NamedTuple):
+    """Of every arm against the leader: bounds of its cost at pulls near those of now."""
+
+    corners: Floats
+    """four an arm: the cost at (n, m), (n', m), (n, m'), (n', m'), n of the leader and m its own"""
+    ends: Integers
+    """four an arm: n, n', m, m'"""
+    start: Floats
+    """score at no pulls of the leader, on the line that bounds it from below at its pulls of now"""
+    slope: Floats
+    """of that line"""
+    room: Floats
+    """how much larger than the line's the score may be"""
+
+
+def scratch_of(row: Identifier, arms: int) -> Ease | Patch:
+    """What the policy's `fill` keeps between two rounds."""
+    import numpy as np
+
+    if type(row.rule) is not PlainTopTwo:
+        return Ease(np.zeros(arms), np.zeros(arms))
+    whole = np.zeros(4 * arms, np.int64)
+    return Patch(np.zeros(4 * arms), whole, np.zeros(arms), np.zeros(arms), np.zeros(arms))
 
 
 def fill_whole(
@@ -85,6 +120,13 @@ def fill_mixed(
     return -1, t
 
 
+def fill_first(view: View, batches: Batches, arm: int, t: int, last: int) -> tuple[int, int]:
+    """Play an arm without release to the end of its batch."""
+    rounds = min(batches.full[arm] - view.pulls[arm], last - t)
+    view.pulls[arm] += rounds
+    return (arm if view.pulls[arm] == batches.full[arm] else -1), t + rounds
+
+
 def fill_ahead(
     schedule: object, rule: TopTwoScale, memory: Tracking, view: View, batches: Batches, ease: Ease,
     t: int, limit: int, pause: int, rng: Generator,
@@ -94,9 +136,7 @@ def fill_ahead(
     last = min(limit, pause)
     arm = first_unreleased(view)
     if arm >= 0:
-        rounds = min(batches.full[arm] - view.pulls[arm], last - t)
-        view.pulls[arm] += rounds
-        return (arm if view.pulls[arm] == batches.full[arm] else -1), t + rounds
+        return fill_first(view, batches, arm, t, last)
     leader = find_leader(rule, view, t)
     for arm in range(len(view.value)):
         ease.resists[arm] = resistance(rule.cost, view.value[leader] - view.value[arm])
@@ -178,3 +218,88 @@ def surely_challenged(
             if least * (pulls + more) > 1.0 - ROUNDING:
                 more = max(0, math.floor((1.0 - ROUNDING) / least) - 1 - pulls)
     return int(more)
+
+
+def fill_between(
+    schedule: object, rule: Share, memory: Tracking, view: View, batches: Batches, patch: Patch,
+    t: int, limit: int, pause: int, rng: Generator,
+) -> tuple[int, int]:  # fmt: skip
+    """Likewise, by bounds of the costs."""
+    open_batches(schedule, memory, view, batches)
+    last = min(limit, pause)
+    arm = first_unreleased(view)
+    if arm >= 0:
+        return fill_first(view, batches, arm, t, last)
+    leader = leader_of(view)
+    for arm in range(len(view.pulls)):
+        if arm != leader:
+            lay(rule, view, patch, leader, arm)
+    while t < last:
+        memory.led[leader] += 1
+        t += 1
+        if memory.own[leader] <= rule.beta * memory.led[leader]:
+            memory.own[leader] += 1
+            arm = leader
+        else:
+            arm = cheapest(rule, view, patch, leader)
+        view.pulls[arm] += 1
+        if view.pulls[arm] == batches.full[arm]:
+            return arm, t
+        if arm != leader:
+            if view.pulls[arm] > patch.ends[4 * arm + 3]:
+                lay(rule, view, patch, leader, arm)
+            else:
+                cut(view, patch, arm)
+    return -1, t
+
+
+def cheapest(rule: Share, view: View, patch: Patch, leader: int) -> int:
+    """The challenger: the arm that is least by its bounds, or else by its cost."""
+    weight, best = view.pulls[leader], -1
+    least = second = math.inf
+    for arm in range(len(view.pulls)):
+        if arm != leader:
+            if weight > patch.ends[4 * arm + 1]:
+                lay(rule, view, patch, leader, arm)
+            score = patch.start[arm] + patch.slope[arm] * weight
+            if score < least:
+                least, second, best = score, least, arm
+            elif score < second:
+                second = score
+    if best >= 0 and least + patch.room[best] < second:
+        return best
+    return challenger_of(rule, view, leader)
+
+
+def lay(rule: Share, view: View, patch: Patch, leader: int, arm: int) -> None:
+    """A patch that begins at the pulls of now: its corners, and how far a tangent is above them."""
+    n, m = view.pulls[leader], view.pulls[arm]
+    far, high = n + max(4, n // BREADTH), m + max(4, m // BREADTH)
+    rise, climb = tangent_of(rule.epsilon, view, leader, arm, 0.5 * (n + far), 0.5 * (m + high))
+    room = largest = 0.0
+    for corner in range(4):
+        across, along = (far if corner % 2 else n), (high if corner >= 2 else m)
+        cost = cost_of(rule.epsilon, view, leader, arm, float(across), float(along))
+        patch.corners[4 * arm + corner] = cost
+        room = max(room, rise * across + climb * along - cost)
+        largest = max(largest, cost)
+    ends = patch.ends
+    ends[4 * arm], ends[4 * arm + 1], ends[4 * arm + 2], ends[4 * arm + 3] = n, far, m, high
+    patch.room[arm] = room + SLACK * (1.0 + largest)
+    cut(view, patch, arm)
+
+
+def cut(view: View, patch: Patch, arm: int) -> None:
+    """Cut a patch at the pulls of an arm: a line over those of the leader.
+
+    What corners give at a point between them, each weighed by how near it is, a concave function
+    is not below.
+    """
+    corners, ends, first = patch.corners, patch.ends, 4 * arm
+    pulls = view.pulls[arm]
+    near = (ends[first + 3] - pulls) / (ends[first + 3] - ends[first + 2])
+    left = near * corners[first] + (1.0 - near) * corners[first + 2]
+    right = near * corners[first + 1] + (1.0 - near) * corners[first + 3]
+    slope = (right - left) / (ends[first + 1] - ends[first])
+    patch.slope[arm] = slope
+    patch.start[arm] = left - slope * ends[first] + math.log(float(pulls))

@@ -27,7 +27,8 @@ from ..policies._step import (
 )
 from ..policies._view import View, counts, shown
 from ..privacy._source import SIMULATED
-from ._filling import Batches, Ease, fill_ahead, fill_mixed, fill_whole
+from ._dp_tt import PlainTopTwo
+from ._filling import Batches, Ease, Patch, fill_ahead, fill_between, fill_mixed, fill_whole
 from ._identifier import Identifier
 from ._sampling import PrivateTopTwo, SharedTopTwo, first_unreleased
 
@@ -66,8 +67,8 @@ enough: Callable[[object, object, object, View, int, int], bool] = open_slot("en
 
 def run(
     environment: object, schedule: object, release: object, rule: object, stopping: object,
-    ledger: object, memory: object, view: View, batches: Batches, ease: Ease, course: Course,
-    limit: int, patience: int,
+    ledger: object, memory: object, view: View, batches: Batches, ease: Ease | Patch,
+    course: Course, limit: int, patience: int,
     rng: Generator,
 ) -> int:  # fmt: skip
     """Play until the evidence is enough, the limit, a pause, or the law is out of rewards."""
@@ -115,6 +116,8 @@ def fill_kernel(row: Identifier) -> Kernel:
     if type(row.rule) in (PrivateTopTwo, SharedTopTwo):
         kernel = Kernel(row.rule.choose)
         return Kernel(fill_ahead, length=row.length_kernel, **kernel.parts)
+    if type(row.rule) is PlainTopTwo:
+        return Kernel(fill_between, length=row.length_kernel)
     return Kernel(fill_mixed, **slots)
 
 

@@ -39,7 +39,7 @@ from ..simulator._runs import (
 )
 from ..simulator._work import Player, Work, check_threads, entropy_of
 from ..simulator.calendar._runs import MOST_PARTICIPANTS
-from ._filling import Batches, Ease
+from ._filling import Batches, scratch_of
 from ._identifier import Identifier
 from ._loop import compiled_loop, fresh_course
 from ._setting import check_risk
@@ -220,7 +220,7 @@ class IdentifyPlayer(Player):
             self.memory,
             self.view,
             Batches(np.zeros(setting.arms, np.int64), np.zeros(setting.arms, np.int64)),
-            Ease(np.zeros(setting.arms), np.zeros(setting.arms)),
+            scratch_of(row, setting.arms),
             self.course,
         )
         super().__init__(*self.state)

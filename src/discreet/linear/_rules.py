@@ -16,8 +16,9 @@ The kernel `update(rule, view, dimension)` turns new releases into an estimate, 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .._checks import positive, share
 from .._compiled import Floats, Function
@@ -41,6 +42,13 @@ class LinearRule(RulePart[LinearSetting]):
     def suits(self, release: LinearRelease) -> bool:
         """Whether its constants are those of the release."""
         return True
+
+    def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
+        """The probability of each arm, if the rule draws its choice; None without a closed form.
+
+        It follows from releases and features.
+        """
+        return None
 
 
 class RoundRule(LinearRule):

@@ -31,14 +31,16 @@ with bad luck and is then left alone keeps its first estimate, and bad runs beco
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .._checks import amount, positive
 from .._compiled import Function
 from ._algebra import cholesky, eigen
 from ._batch_view import BatchView
 from ._batches import RangedRelease, integers, size_of
+from ._propensity import highest, of_two
 from ._releases import LinearRelease
 from ._rules import RoundRule, best_along
 from ._view import LinearSetting, LinearView, refresh, take
@@ -196,6 +198,17 @@ def write_covariance(view: BatchView, place: int, first: int, size: int, dimensi
             view.inverse[(first + i) * dimension + first + j] = total
 
 
+def sampled_by(
+    root: Sequence[float], view: Any, actions: Sequence[float], arms: int
+) -> list[float] | None:
+    """The probabilities of two arms, whose difference is one normal variable."""
+    if arms != 2:
+        return None
+    d = len(view.estimate)
+    first = of_two([actions[i] - actions[d + i] for i in range(d)], view.estimate, root)
+    return [first, 1.0 - first]
+
+
 @dataclass(frozen=True)
 class BatchThompson(RoundRule):
     """θ ~ N(V^-1 b~, v²(σ²V^-1 + (q + wS²)V^-2)), V = V~ + (λ + ζ sqrt(wd))I, eigenvalues >= λ.
@@ -230,6 +243,9 @@ class BatchThompson(RoundRule):
     def suits(self, release: LinearRelease) -> bool:
         return release == self.release
 
+    def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
+        return sampled_by(view.root, view, actions, arms)
+
     def parameters(self, setting: LinearSetting) -> Sampling:
         return Sampling(
             float(self.ridge), float(self.width), float(self.lift), float(self.norm) ** 2,
@@ -259,6 +275,22 @@ class BlockThompson(BatchThompson):
     name: ClassVar[str] = "posterior sample of every block"
     choose: ClassVar[Function] = staticmethod(choose_block)
     shares_first: ClassVar[bool] = True
+
+    def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
+        """Indices of arms are independent: N(<θ~_k, x>, |R_k' x|²)."""
+        if view.releases[0] == 0:
+            return [1.0 / arms] * arms
+        dimension = len(view.estimate)
+        size = dimension // arms
+        means, sds = [], []
+        for arm in range(arms):
+            first = arm * size
+            own = [actions[arm * dimension + first + i] for i in range(size)]
+            root = [view.root[first * size + i] for i in range(size * size)]
+            means.append(sum(x * view.estimate[first + i] for i, x in enumerate(own)))
+            sides = (sum(own[i] * root[i * size + j] for i in range(size)) for j in range(size))
+            sds.append(math.hypot(*sides))
+        return [highest(means, sds, arm) for arm in range(arms)]
 
 
 @dataclass(frozen=True)
@@ -319,6 +351,9 @@ class NoisyThompson(RoundRule):
 
     def parameters(self, setting: LinearSetting) -> Width:
         return Width(float(self.width))
+
+    def propensities(self, view: Any, actions: Sequence[float], arms: int) -> list[float] | None:
+        return sampled_by(view.lower, view, actions, arms)
 
     def first_width(self, setting: LinearSetting) -> float:
         return float(self.width)

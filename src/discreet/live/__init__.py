@@ -10,6 +10,7 @@ from ._rights import Remains
 from ._strata import Strata
 from ._tables import as_csv
 from ._trial import Trial
+from ._watched import Watched
 from ._weights import Weights
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assignment", "Beat", "Features", "Ledger", "Outcomes", "Rehearsal", "Remains", "Strata",
-    "Trial", "Weights", "as_csv", "curate", "verify_lives",
+    "Trial", "Watched", "Weights", "as_csv", "curate", "verify_lives",
 ]  # fmt: skip
 LATE = {"_lives": ("verify_lives",), "_beat": ("Beat",), "_curate": ("curate",)}
 __getattr__, __dir__ = lazily(__name__, LATE, *__all__)

@@ -34,6 +34,12 @@ class Outcomes:
     Args:
         range: The least and the largest outcome. Default: (0, 1).
         binary: Whether an outcome can only be one of these two.
+        truncate: Whether an outcome beyond the range counts as the nearest end of it, and is not
+            refused: for amounts without a largest one, such as revenue or minutes. Everything that
+            is reported is then about truncated outcomes. `discreet.arms.clipping_level` finds a
+            range, `discreet.arms.clipping_bias` says what it costs.
+        rounded: For a test, whose sums are whole: when a block is released, every outcome y of it,
+            scaled to [0, 1], becomes 1 with probability y, else 0. The test then compares means.
         contributions: How many outcomes of one participant may be used. The guarantee covers all of
             them together, and its budget grows with them.
         conflicts: "refuse" a second, different outcome of a participant with an error, or "ignore"
@@ -50,6 +56,8 @@ class Outcomes:
 
     range: tuple[float, float] | None = None
     binary: bool = False
+    truncate: bool = False
+    rounded: bool = False
     contributions: int = 1
     conflicts: str = "refuse"
     corrections: str | None = None
@@ -57,6 +65,13 @@ class Outcomes:
 
     def __post_init__(self) -> None:
         check_flag("binary", self.binary)
+        check_flag("truncate", self.truncate)
+        if self.truncate and self.binary:
+            raise InvalidArgument(
+                "truncate", "be left out for binary outcomes, which have two values", True,
+                "use for example discreet.Outcomes(range=(0, 50), truncate=True)",
+            )  # fmt: skip
+        check_flag("rounded", self.rounded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from ..policies import Policy
 from ..policies._schedules import UNTIL_THE_END
 from ..policies._view import Setting
 from ..protocol._state import TAKEN, WAITING
+from ._randomness import SeenDraws
 from ._run import Standing
 from ._stream_run import StreamRun
 
@@ -30,6 +31,10 @@ class BatchRun(StreamRun):
     CUTS: ClassVar[bool] = True
     CHANGES: ClassVar[bool] = False
     NO_ESTIMATE: ClassVar[str] = "a single batch releases a sum without a count"
+    no_propensity: ClassVar[str] = (
+        "its policy draws the arm, with probabilities that have no closed form; "
+        "Rehearsal.propensities estimates it"
+    )
 
     def plan_as(self, policy: Policy, first: Setting) -> None:
         super().plan_as(policy, first)
@@ -39,7 +44,9 @@ class BatchRun(StreamRun):
     def _plan(self) -> None:
         """The next batch: who takes it knows its arm and its size."""
         if not self.has_ended:
-            self.steps.plan(self.design, self.head, 1, self.random)
+            coins = SeenDraws(self.random)
+            self.steps.plan(self.design, self.head, 1, coins)
+            self.planned = [] if coins.drawn else list(self.head.left)
             self.arm = next(arm for arm, left in enumerate(self.head.left) if left > 0)
 
     @property

@@ -23,6 +23,7 @@ from ..errors import DamagedFile, InvalidArgument, UnsupportedBudget
 from ..linear._algebra import dot, squared_norm
 from ..linear._catalogue import CATALOGUE
 from ..linear._grid import Grid
+from ..linear._quick import QUICK
 from ..linear._releases import RoundRelease
 from ..linear._row import LinearPolicy, RoundPolicy
 from ..linear._view import LinearSetting
@@ -45,6 +46,7 @@ from ..protocol.plans._contexts import (
 )
 from . import _rules as rules
 from ._lists import as_lists, restored
+from ._randomness import SeenDraws
 from ._rules import Action, Admission, Effect, Member, Place, Terms
 from ._run import Blocks, Context, Due, Outcomes, Run, Standing
 
@@ -105,7 +107,7 @@ class ContextRun(Run):
             setting.arms, setting.dimension, setting.horizon, 0.0, batch, int(release.each_alone),
             0.0,
         )  # fmt: skip
-        self.horizon, self.rule = setting.horizon, rule
+        self.horizon, self.rule, self.chooser = setting.horizon, rule, policy.rule
         self.grid: Grid = setting.grid
         self.random, self.noise, self.longest = random, None, longest
         self.private = policy.release.private_contexts
@@ -188,7 +190,8 @@ class ContextRun(Run):
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
         assert context is not None  # `context` refuses a unit without
         d = self.design.dimension
-        arm: int = self.steps.turn(self.design, self.head, context, self.random)
+        coins = SeenDraws(self.random)
+        arm: int = self.steps.turn(self.design, self.head, context, coins)
         if self.waits:
             return Member(arm), None, self
         run = self.copy()
@@ -197,7 +200,18 @@ class ContextRun(Run):
         due = rules.closes(terms, now) if run.waits else None
         used = 1 if member is None else member.used + 1
         place = Place(unit, arm, due, action, run.private)
-        return Member(arm, used, self.key, slot), place, run
+        share = None if self.private or coins.drawn else 1.0
+        if coins.drawn and not self.private:
+            each = self.chooser.propensities(self.view, context, self.design.arms)
+            share = None if each is None else each[arm]
+        return Member(arm, used, self.key, slot, share), place, run
+
+    @property
+    def no_propensity(self) -> str:  # type: ignore[override]
+        """Why the probability of an arm is not known."""
+        if self.private:
+            return "it follows from features that are private"
+        return "with more than two arms, the policy's probabilities have no closed form"
 
     def accept(
         self, member: Member, value: int, blocks: Blocks, terms: Terms, now: float
@@ -286,14 +300,18 @@ def secure_steps(policy: LinearPolicy) -> Steps:
     """The steps of a policy, interpreted, with secure noise."""
     assert isinstance(policy, RoundPolicy)  # the others are refused before
     release, rule = policy.release, policy.rule
+    # what is public alone has NumPy's algebra where there are many features
+    choose, follow, update = (
+        Kernel(each, **QUICK) for each in (rule.choose, policy.schedule.follow, rule.update)
+    )
     filled: dict[str, Any] = {
-        "choose": rule.choose, "follow": policy.schedule.follow,
+        "choose": choose, "follow": follow,
         "collect": release.kernel(release.collect, SECURE),
-        "publish": release.kernel(release.publish, SECURE), "update": rule.update,
+        "publish": release.kernel(release.publish, SECURE), "update": update,
     }  # fmt: skip
     steps = (turn_by_context, seat_by_context, answer_by_context, release_by_context)
     turn, seat, answer, release_it = (Kernel(step, **filled).interpreted() for step in steps)
-    return Steps(turn, seat, answer, release_it, rule.update)
+    return Steps(turn, seat, answer, release_it, update.interpreted())
 
 
 def serves(policy: LinearPolicy) -> bool:

@@ -276,7 +276,7 @@ class Curator:
         blocks = self._store.blocks
         follows = member is not None and member.block in blocks
         admission = run.admit(member, blocks, self._terms, now)
-        if admission in ("place", "visitor") and self._is_full:
+        if self._terms.shared and admission in ("place", "visitor") and self._is_full:
             admission = "over" if member is None else "same"
         if member is not None and admission == "same":
             return member.arm, True
@@ -284,7 +284,7 @@ class Curator:
             self._refuse_forgotten(unit)
         if self._is_over or self._fence:
             self._refuse_fenced()
-        if admission == "over" or run.answer is not None:
+        if (admission == "over" or run.answer is not None) and not self._has_rest():
             self._refuse_newcomers()
         if not self._releases_here and self._is_due(now):
             raise Due
@@ -361,12 +361,25 @@ class Curator:
         drawn looked at, asking again would draw another one."""
         run, people = self._run, self._store.people
         active = run.head.active if isinstance(run, StreamRun) else [1] * len(self._arms)
+        if isinstance(run, StreamRun) and run.rest and run.has_ended:
+            active = [int(arm == run.visited) for arm in range(len(self._arms))]
         for arm, name in enumerate(self._labels):
             if active[arm] and people.left(arm) == 0:
                 raise TrialError(
                     f"there is no kit left for {name!r}, so nobody new can be assigned; nothing "
                     "changed: hand in more by restock({...})"
                 )
+
+    def _has_rest(self) -> bool:
+        """Whether a test has ended by itself, and more who come are to get its winner."""
+        run = self._run
+        ends = isinstance(run, StreamRun) and run.has_ended and not self._ended
+        return ends and sum(self._store.assigned) < run.rest
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether no one comes any more, and nothing waits."""
+        return self._run.is_over and not self._has_rest()
 
     @property
     def _labels(self) -> tuple[Name, ...]:
@@ -558,7 +571,7 @@ class Curator:
         self._check_releases()
         with self._turn(), self._store.held():
             self._settle()
-            if not (self._run.is_over or self._is_over):
+            if not (self._is_done or self._is_over):
                 raise TrialError(
                     "names are erased once the trial is finished: until then they show that nobody "
                     "takes part twice; end it by finish(), and wait until all is released"
@@ -580,7 +593,7 @@ class Curator:
     def _retain(self) -> None:
         """Names that have been kept long enough after the end are erased, by the next call."""
         terms = self._terms
-        if terms.retention is None or "erased" in self._fixed or not self._run.is_over:
+        if terms.retention is None or "erased" in self._fixed or not self._is_done:
             return
         now = self._time()
         if "finished" not in self._fixed:
@@ -711,7 +724,7 @@ class Curator:
             people, many = self._store.people, 0
             self._stale = True  # whatever is raised, the store has none of them
             with self._store.together():
-                for picked, arm, _ in given:
+                for picked, arm, version in given:
                     visitor = picked if known_as is None else known_as(picked)
                     if self._store.member(visitor) is not None or people.is_forgotten(visitor):
                         continue
@@ -722,7 +735,9 @@ class Curator:
                     before = run.head.at[TAKEN]
                     run, key, slot = seated_on(run, number, now)
                     place = Place(visitor, number, None, None, False, now, before)
-                    self._store.assign(visitor, Member(number, 1, key, slot), place, run.moved)
+                    share = weights[version].shares[arm]
+                    member = Member(number, 1, key, slot, share)
+                    self._store.assign(visitor, member, place, run.moved)
                     many += 1
             self._run, self._stale = run, False
             return many
@@ -881,7 +896,7 @@ class Curator:
             self._stand()
             if self._is_over or self._fence or not self._releases_here:
                 return found
-            if self._is_full and not self._run.has_ended:
+            if self._terms.shared and self._is_full and not self._run.has_ended:
                 self._write(self._run.ended())
                 self._stand()
             cut_off = self._cut_off()
@@ -998,6 +1013,8 @@ class Curator:
     def _shown(self) -> Shown:
         self._settle()
         standing = self._run.standing(self._store.blocks, self._terms, self._failure)
+        if self._has_rest():
+            standing = standing._replace(status="collecting")
         if self._is_over or self._fence:  # whatever waits is never released here
             standing = standing._replace(
                 status="finished" if self._is_over else "fenced", due=None,

@@ -107,7 +107,7 @@ class TestReport(TypedDict, total=False):
 
     decision: str
     """ "go on", "better", "worse" (of the first arm), "no difference shown" or "futile"; of
-    several treatments "go on" or "decided" """
+    several treatments "go on" or "decided"; of an alarm "go on", "alarm" or "no alarm" """
     comparisons: list[ComparisonReport]
     """of several treatments with the control"""
     look: int
@@ -122,6 +122,8 @@ class TestReport(TypedDict, total=False):
     repeated: list[float]
     forest: dict[str, object]
     """over strata"""
+    rate: float
+    """of an alarm: the largest rate of harm that is acceptable"""
 
 
 class Ellipsoid(TypedDict):

@@ -51,6 +51,7 @@ from ._lists import Lists
 from ._setup import Plan, Sources, finite_plan
 from ._stream_run import StreamRun
 from ._trial import Trial
+from ._verdicts import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
 PARTICIPANTS = 14
 DEADLINE = 3.0
 RISK = 0.1
+AFTER = 4
+"""Participants after the verdict of a test, where any come."""
 PRIVATE = frozenset({"ledger", "noise", "random", "tape", "steps", "design"})
 """What a run holds and shows nobody."""
 Outcome = float | None
@@ -195,6 +198,7 @@ LIVES = (
     Life(
         "answers are missing, and count as a value", WAITING | {"missing": BETWEEN}, None, _finish
     ),
+    Life("fractions are rounded", WAITING | {"missing": BETWEEN, "rounded": True}, None, _finish),
     Life("an arm is dropped", WAITING | {"missing": "estimate"}, _drop, _finish),
     Life("an arm is dropped, nobody is waited for", {}, _drop, _finish),
     Life("an arm is added", WAITING | {"missing": BETWEEN}, _add, _finish),
@@ -232,12 +236,14 @@ def lead(
     """What a trial shows in a life: what every call answers, what `glance` sees after each
     participant, and `look` after what happens in the middle and at the end."""
     options = dict(life.options)
-    if policy.release.takes_binary and options.get("missing") == BETWEEN:
+    whole = policy.release.takes_binary and not options.get("rounded")
+    if whole and options.get("missing") == BETWEEN:
         options["missing"] = 0.0
     if isinstance(policy, Identifier) and not policy.fixed_size:
         options["risk"] = RISK if policy.risk is None else policy.risk
     now, public = [0.0], list[object]()
-    trial = make(policy, arms, horizon=len(outcomes), clock=lambda: now[0], **grouped(options))
+    size = None if is_test(policy) else len(outcomes)  # a test has its own
+    trial = make(policy, arms, horizon=size, clock=lambda: now[0], **grouped(options))
     change = life.in_the_middle
     for number, outcome in enumerate(outcomes):
         now[0] += 0.5
@@ -326,9 +332,9 @@ def verify_lives(
             "policy", "have a curator, whose releases lives are about", policy.name,
             "use discreet.verify with live=True, which verifies single responses",
         )  # fmt: skip
-    size = getattr(policy, "participants", None)
-    if getattr(policy, "goal", "") == "test" and size is not None:
-        participants = size  # no more and no fewer than its design has
+    if is_test(policy):  # all that its design has, and some of those who come after its verdict
+        participants = policy.design.participants
+        participants = min(participants + AFTER, max(policy.rest, participants))
     claimed = policy.guarantee_at(participants).budget
     dearest, worst, kinds, pairs, blocks = Loss(), "nothing was released", list[str](), 0, 0
     budget = spent(dearest, claimed, True)
@@ -356,7 +362,7 @@ def answers(policy: Policy, participants: int, life: Life) -> list[Outcome]:
     """What everybody answers in the life that others are held against; some never do, where that
     may be."""
     silent, kinds = "deadline" in life.options, (0.0, 1.0, 0.75)
-    if policy.release.takes_binary:
+    if policy.release.takes_binary and not life.options.get("rounded"):
         kinds = (0.0, 1.0, 1.0)
     return [
         None if silent and number % 4 == 3 else kinds[number % 3] for number in range(participants)

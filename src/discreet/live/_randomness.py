@@ -7,7 +7,7 @@ could foretell assignments, so a trial never draws on a generator that has a see
 from __future__ import annotations
 
 from random import SystemRandom
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Draws(Protocol):
@@ -23,6 +23,19 @@ class Randomness(Draws, Protocol):
     """What the order of a window is drawn on too."""
 
     def below(self, number: int, /) -> int: ...
+
+
+class SeenDraws:
+    """Others' draws, and whether any was made."""
+
+    __slots__ = ("_inside", "drawn")
+
+    def __init__(self, inside: object) -> None:
+        self._inside, self.drawn = inside, False
+
+    def __getattr__(self, name: str) -> Any:
+        self.drawn = True
+        return getattr(self._inside, name)
 
 
 class SystemRandomness:

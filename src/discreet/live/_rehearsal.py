@@ -27,7 +27,7 @@ from pathlib import Path
 from sys import float_info
 from typing import TYPE_CHECKING, Any, Never
 
-from .._checks import Name, check_arms, check_horizon
+from .._checks import Name, check_arms, check_horizon, count
 from ..errors import DamagedFile, InvalidArgument, TrialError
 from ..inference._record import Record
 from ..inference._within import EpochRecord
@@ -38,13 +38,13 @@ from ..privacy._source import SIMULATED
 from ._rounds import Rounds
 from ._rows import row_from_dict, row_to_dict
 from ._terms import UNSAID
-from ._verdicts import as_policy, is_test
-from ._visits import CAVEAT, RehearsedTrial, Visit, Visits
+from ._verdicts import as_policy, is_test, shares_of
+from ._visits import CAVEAT, Visit, Visits
 
 if TYPE_CHECKING:
     from .._types import Json
     from ..arms import Bernoulli
-    from ..confirm import Design, EpochVerdict, SeveralVerdict, Verdict
+    from ..confirm import Design, EpochVerdict, SeveralVerdict, StrataDesign, StrataVerdict, Verdict
     from ..simulator.calendar import Calendar, Delay, Drift
 
 FORMAT, VERSION = "discreet rehearsal", 1
@@ -68,6 +68,8 @@ class Rehearsal:
     - `default`: what a missing outcome counts as, or "estimate": to be said, as `missing` of a
       `Trial`;
     - a design (`discreet.confirm.design`) in place of the policy rehearses a test: see `verdict`;
+    - `strata`: groups of participants, with the shares of those who come, `{"men": 2, "women": 1}`;
+      a design over strata has its own. Then `trial` is a `Strata`, and a visit has its `stratum`;
     - `drift`: how the rates of a law move that is played, see `play`;
     - and whatever else `Trial` takes: `outcomes`, `assignment`, `risk`, `intervals`.
 
@@ -81,13 +83,13 @@ class Rehearsal:
     """
 
     __slots__ = (
-        "_arms", "_calendar", "_high", "_label", "_left", "_low", "_respond", "_rng", "_run",
-        "_total", "_visits", "policy",
+        "_arms", "_calendar", "_high", "_label", "_left", "_low", "_planned", "_respond", "_rng",
+        "_run", "_total", "_visits", "policy",
     )  # fmt: skip
 
     def __init__(
         self,
-        policy: BasePolicy[Never] | Design,
+        policy: BasePolicy[Never] | Design | StrataDesign,
         arms: int | Sequence[Name],
         *,
         horizon: float | None = None,
@@ -97,30 +99,36 @@ class Rehearsal:
         missing: float | Sequence[float] | None = None,
         default: float | str | None = None,
         drift: Drift | None = None,
+        strata: Sequence[Name] | Mapping[Name, float] | None = None,
         **trial: Any,
     ) -> None:
         import numpy as np
 
-        self._arms = check_arms(arms)
         if seed is not None and (
             isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0
         ):
             raise InvalidArgument(
                 "seed", "be a whole number from 0", seed, "use for example seed=1"
             )
-        policy = as_policy(policy)
-        if is_test(policy):
+        shares = shares_of(policy, strata)
+        if shares is None:
+            policy = as_policy(policy)
+        if is_test(policy) or shares is not None:
             self._check_tested(arrivals)
-        self.policy: Policy = served(
-            policy, "a rehearsal", Policy, "finite", "identify",
-            fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
-        )  # fmt: skip
+        self._arms = check_arms(arms, getattr(policy, "fewest", 2))
+        if not isinstance(policy, BasePolicy):
+            self._planned: Any = policy  # a design over strata
+        else:
+            self._planned = self.policy = served(
+                policy, "a rehearsal", Policy, "finite", "identify",
+                fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
+            )  # fmt: skip
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._visits: Visits | None = None
         self._calendar: Calendar | None = None
         given = {"delay": delay, "missing": missing, "default": default, "drift": drift, **trial}
         if arrivals is not None:
-            self._begin_calendar(arrivals, horizon, **given)
+            self._begin_calendar(arrivals, horizon, shares, **given)
             return
         for name, value in given.items():
             if value is not None:
@@ -138,14 +146,14 @@ class Rehearsal:
         """A test is rehearsed as it runs: arms side by side."""
         if arrivals is None:
             raise InvalidArgument(
-                "arrivals", "be given for a test, whose arms are played side by side", None,
+                "arrivals", "be given for a test, or by stratum, where arms are side by side", None,
                 "use for example arrivals=12, delay=14 and default=0",
             )  # fmt: skip
 
     # --- with a calendar --------------------------------------------------------------------------
 
     def _begin_calendar(
-        self, arrivals: float, horizon: float | None,
+        self, arrivals: float, horizon: float | None, shares: Mapping[Name, float] | None,
         delay: str | timedelta | float | Delay | None,
         missing: float | Sequence[float] | None, default: float | str | None,
         drift: Drift | None, **trial: Any,
@@ -159,11 +167,10 @@ class Rehearsal:
             missing=0.0 if missing is None else missing, drift=drift, default=default,
         )  # fmt: skip
         self._visits = Visits(
-            self.policy, self._arms, self._calendar, self._rng, default, horizon=horizon, **trial
-        )
-        planned = self._visits.trial.policy
-        assert isinstance(planned, Policy)
-        self.policy = planned
+            self._planned, self._arms, self._calendar, self._rng, default, shares,
+            horizon=horizon, **trial,
+        )  # fmt: skip
+        self.policy = self._visits.trial.policy
         self._label: Name | None = None
         self._left = 0
 
@@ -176,8 +183,9 @@ class Rehearsal:
         return self._visits
 
     @property
-    def trial(self) -> RehearsedTrial:
-        """The trial that is rehearsed, with all that a live one has but its protection."""
+    def trial(self) -> Any:
+        """The trial that is rehearsed, a `Trial` or a `Strata`, with all that a live one has but
+        its protection."""
         return self._with_calendar().trial
 
     @property
@@ -195,9 +203,13 @@ class Rehearsal:
         all, the calendar draws it; None for never."""
         self._with_calendar().answer(unit, outcome, after)
 
-    def play(self, environment: Bernoulli | Callable[[Visit], float | None]) -> dict[str, Any]:
-        """Everybody who comes, with outcomes from a function of the visit, or from a law whose
-        rates drift as the calendar says; the report at the end."""
+    def play(
+        self,
+        environment: Bernoulli | Callable[[Visit], float | None] | Mapping[Name, Bernoulli],
+    ) -> dict[str, Any]:
+        """Everybody who comes, with outcomes from a function of the visit, or from an environment
+        whose rates drift as the calendar says, of all or of every stratum; the report at the
+        end."""
         visits = self._with_calendar()
         outcome = self._outcomes_of(environment)
         for visit in visits.participants():
@@ -205,9 +217,20 @@ class Rehearsal:
         return self.report()
 
     def _outcomes_of(
-        self, environment: Bernoulli | Callable[[Visit], float | None]
+        self,
+        environment: Bernoulli | Callable[[Visit], float | None] | Mapping[Name, Bernoulli],
     ) -> Callable[[Visit], float | None]:
         from ..arms import Bernoulli
+
+        shares = self._with_calendar().shares
+        if isinstance(environment, Mapping):
+            if shares is None or set(environment) != set(shares):
+                raise InvalidArgument(
+                    "environment", "have one for every stratum", sorted(map(str, environment)),
+                    f"use {sorted(map(str, shares or []))}, or one environment for all",
+                )  # fmt: skip
+            each = {name: self._outcomes_of(one) for name, one in environment.items()}
+            return lambda visit: each[visit.stratum](visit)  # type: ignore[index]
 
         calendar, trial, rng = self._calendar, self.trial, self._rng
         assert calendar is not None
@@ -305,6 +328,26 @@ class Rehearsal:
             self._run.close(float(total))
             self._open()
 
+    def propensities(self, draws: int = 1000) -> dict[Name, float]:
+        """The probability of each arm for the open batch, given what was released before.
+
+        Exact where the policy draws no coins: then one arm has 1. Else the share of `draws` choices
+        that the policy would have made, by coins of their own: a probability p has a standard error
+        of sqrt(p(1 - p)/draws). With a calendar ask `rehearsal.trial.propensity(unit)`.
+
+        Example:
+            >>> import discreet
+            >>> row = discreet.policy("dp-imed", epsilon=1.0)
+            >>> discreet.Rehearsal(row, ["A", "B"], seed=1).propensities()
+            {'A': 1.0, 'B': 0.0}
+        """
+        draws = count("draws", draws, fix="use for example draws=1000")
+        if self._label is None:
+            self._refuse_more()
+        choose = self.policy.choose_kernel.interpreted()
+        found = self._run.propensities(choose, draws)
+        return dict(zip(self._arms, found, strict=True))
+
     @property
     def remaining(self) -> int:
         """Rounds that are left of the open batch: so long the selected arm stays the same."""
@@ -314,7 +357,7 @@ class Rehearsal:
     def rounds(self) -> int:
         """Rewards given so far; with a calendar, assignments."""
         if self._visits is not None:
-            return self._visits.trial.rounds
+            return int(self._visits.trial.rounds)
         return self._run.t + self._run.rounds - self._left
 
     @property
@@ -326,7 +369,8 @@ class Rehearsal:
     def guarantee(self) -> Guarantee:
         """What a live trial of this policy would promise. The rehearsal itself protects nobody."""
         if self._visits is not None:
-            return self._visits.trial.guarantee
+            found: Guarantee = self._visits.trial.guarantee
+            return found
         promised = self.policy.guarantee
         return replace(promised, conditions=(*promised.conditions, CAVEAT))
 
@@ -334,18 +378,25 @@ class Rehearsal:
         """What was released, and what is known of the noise in it: all that intervals use.
         `binary` says that rewards are 0 or 1; with a calendar, give it in the beginning."""
         if self._visits is not None:
-            return self._visits.trial.public_record()
+            if self._visits.shares is not None:
+                raise TrialError("records are by stratum: see rehearsal.trial.intervals()")
+            record: Record | None = self._visits.trial.public_record()
+            return record
         found = self._run.record(self._arms, (0.0, 1.0), "auto", binary)
         bounded = binary or self.policy.bounds is not None
         return found if found is None or bounded else replace(found, bounded=False)
 
-    def verdict(self) -> Verdict | SeveralVerdict | EpochVerdict | None:
+    def verdict(self) -> Verdict | SeveralVerdict | EpochVerdict | StrataVerdict | None:
         """Of a test: what its design says of the releases so far; None before the first look."""
-        return self.trial.verdict()
+        found: Verdict | None = self._with_calendar().trial.verdict()
+        return found
 
     def public_epochs(self) -> EpochRecord | None:
         """With a calendar and `trend=True`: what was released in every epoch, for differences."""
-        return None if self._visits is None else self._visits.trial.public_epochs()
+        if self._visits is None or self._visits.shares is not None:
+            return None
+        found: EpochRecord | None = self._visits.trial.public_epochs()
+        return found
 
     def report(self) -> dict[str, Any]:
         """What the policy has seen: counts and released means, ready for JSON; with a calendar,

@@ -21,10 +21,10 @@ from ._epochs import EpochRun
 from ._looks import LookRun
 from ._pairs import PairRun
 from ._stream_run import StreamRun
-from ._verdicts import is_test, released_of, sums_of
+from ._verdicts import GO_ON, is_test, released_of, sums_of
 
 if TYPE_CHECKING:
-    from ..confirm import EpochDesign, SeveralDesign
+    from ..confirm import Alarm, EpochDesign, SeveralDesign
     from ..confirm._played import Tested
     from ..linear._row import LinearPolicy
     from ..policies.releases import Release
@@ -175,7 +175,7 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
     told = course.entries(shown.course, shown.arms, low, high, mean_of)
     if is_test(shown.policy):
         special["test"] = test_entries(shown.policy, run, shown.arms)
-        blind(entries["arms"] or [], told, shown, run, special["test"]["decision"] == "go on")
+        blind(entries["arms"] or [], told, shown, run, special["test"]["decision"] == GO_ON)
     return {
         **entries,
         **special,
@@ -188,9 +188,11 @@ def stream_entries(shown: Shown, run: StreamRun) -> Report:
 def test_entries(policy: Tested, run: StreamRun, arms: Sequence[Name]) -> TestReport:
     """The looks that were planned, and "go on" until the trial stops; then what they showed. Of a
     stratum "go on": all of them decide."""
-    from ..confirm import Design, EpochDesign, SeveralDesign
+    from ..confirm import Alarm, Design, EpochDesign, SeveralDesign
 
     design, sums = policy.design, sums_of(run)
+    if isinstance(design, Alarm):
+        return alarm_entries(design, [row[0] for row in sums])
     if isinstance(design, SeveralDesign):
         return several_entries(design, arms, sums)
     if isinstance(design, EpochDesign):
@@ -204,7 +206,7 @@ def test_entries(policy: Tested, run: StreamRun, arms: Sequence[Name]) -> TestRe
         found = design.verdict(sums)
     said = f"look {len(sums)}: go on" if sums else "no look yet: go on"
     shown: TestReport = {
-        "decision": "go on", "look": len(sums), "sides": design.sides, "looks": looks,
+        "decision": GO_ON, "look": len(sums), "sides": design.sides, "looks": looks,
         "sentence": str(found) if found else said,
     }  # fmt: skip
     if found is None or found.estimate is None:
@@ -218,6 +220,27 @@ def test_entries(policy: Tested, run: StreamRun, arms: Sequence[Name]) -> TestRe
     }  # fmt: skip
 
 
+def alarm_entries(design: Alarm, sums: Sequence[float]) -> TestReport:
+    """An alarm: its thresholds, and sums once it has gone off or all looks are over."""
+    looks: list[LookReport] = [
+        {"participants": size, "boundary": float(limit)}
+        for size, limit in zip(design.sizes, design.thresholds, strict=True)
+    ]
+    shown: TestReport = {
+        "decision": GO_ON, "look": len(sums), "sides": 1, "looks": looks, "rate": design.rate,
+        "sentence": "no look yet: go on",
+    }  # fmt: skip
+    if not sums:
+        return shown
+    found = design.state(sums)
+    shown["sentence"] = str(found)
+    if found.decision != GO_ON:
+        for look, new in zip(looks, sums, strict=False):
+            look["sums"] = [new]
+        shown |= {"decision": found.decision, "look": found.look}
+    return shown
+
+
 def several_entries(design: SeveralDesign, arms: Sequence[Name], sums: Sequence[Any]) -> TestReport:
     """Several treatments: each is shown when it is decided, and nothing of the others."""
     boundaries = design.boundaries()
@@ -225,16 +248,16 @@ def several_entries(design: SeveralDesign, arms: Sequence[Name], sums: Sequence[
         {"participants": design.treatments * n1 + n0, "boundary": bound}
         for (n1, n0), bound in zip(design.sizes, boundaries, strict=True)
     ]
-    rows: list[ComparisonReport] = [{"arm": arm, "decision": "go on"} for arm in arms[:-1]]
+    rows: list[ComparisonReport] = [{"arm": arm, "decision": GO_ON} for arm in arms[:-1]]
     shown: TestReport = {
-        "decision": "go on", "look": len(sums), "sides": design.sides, "looks": looks,
+        "decision": GO_ON, "look": len(sums), "sides": design.sides, "looks": looks,
         "comparisons": rows, "sentence": "no look yet: go on",
     }  # fmt: skip
     if not sums:
         return shown
     found, words = design.verdict(sums), []
     for arm, row, each in zip(arms, rows, found.comparisons, strict=False):
-        if each.decision == "go on":
+        if each.decision == GO_ON:
             words.append(f"{arm}: go on")
             continue
         row |= {
@@ -262,7 +285,7 @@ def epoch_entries(design: EpochDesign, cells: Sequence[Any]) -> TestReport:
         for size, bound in zip(taken, design.boundaries, strict=True)
     ]
     shown: TestReport = {
-        "decision": "go on", "look": len(cells), "sides": design.sides, "looks": looks,
+        "decision": GO_ON, "look": len(cells), "sides": design.sides, "looks": looks,
         "sentence": "no epoch yet: go on",
     }  # fmt: skip
     if not cells:

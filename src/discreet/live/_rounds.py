@@ -16,9 +16,10 @@ from ..inference._record import recording
 from ..policies import Policy
 from ..policies._schedules import UNTIL_THE_END
 from ..policies._step import interpreted_steps
-from ..policies._view import Setting, fresh_view
+from ..policies._view import Setting, fresh_view, shown
 from ..privacy._source import SIMULATED
 from ._lists import as_lists, count_in, is_like, restored
+from ._randomness import SeenDraws
 from ._recorded import Recorded
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class Rounds(Recorded):
         self.horizon, self.rng = setting.horizon, rng
         self.view = as_lists(fresh_view(setting.arms))
         self.ledger = as_lists(policy.release.ledger(setting))
-        self.memory = as_lists(policy.rule.memory(setting))
+        self.memory = self.before = as_lists(policy.rule.memory(setting))
+        self.has_notes = bool(self.memory.to_dict())
         self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
         self.record_lazily()
         self.t = self.arm = self.rounds = self.length = 0
@@ -88,9 +90,25 @@ class Rounds(Recorded):
         if self.answer is not None or t >= last:
             self.rounds = self.length = 0
             return
+        if self.has_notes:
+            self.before = self.memory.copy()
         self.arm, self.rounds, self.length = self.steps.open_batch(
             self.schedule, self.rule, self.memory, self.view, t, last, self.rng
         )
+
+    def propensities(self, choose: Function, draws: int) -> list[float]:
+        """How often the rule would have named each arm for the open batch, of so many times; once
+        if it draws no coins."""
+        import numpy as np
+
+        generator, found = np.random.Generator(np.random.PCG64(0)), [0] * len(self.releases)
+        for _ in range(draws):
+            coins = SeenDraws(generator)
+            memory = self.before.copy()
+            found[choose(self.rule, memory, shown(self.view), self.t, coins)] += 1
+            if not coins.drawn:
+                break
+        return [many / sum(found) for many in found]
 
     def to_dict(self) -> dict[str, object]:
         """Ready for JSON; without the generator."""

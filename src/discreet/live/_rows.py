@@ -56,8 +56,11 @@ def row_from_recipe(recipe: Mapping[str, Any]) -> Any:
     if recipe.get("goal") != "test":
         return row_of_the_catalogue(recipe)
     from ..confirm._played import played_from
+    from ..confirm._played_alarm import played_alarm_from
     from ..confirm._played_epochs import played_epochs_from
 
+    if "alarm" in recipe:
+        return played_alarm_from(recipe)
     if "epochs" in recipe:
         return played_epochs_from(recipe)
     return played_from(recipe)

@@ -65,6 +65,8 @@ class Member(NamedTuple):
     """where its latest place is; empty if it has none"""
     slot: int = -1
     """the number of that place in its block"""
+    share: float | None = None
+    """the probability of its arm, given releases and the window; None where it is not known"""
 
 
 class Place(NamedTuple):

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from .._checks import Name
 from ..errors import DamagedFile
@@ -76,6 +76,8 @@ class Run(ABC):
     """whether contexts are to be erased with the outcomes"""
     random: Draws
     noise: Draws | None
+    rest: int = 0
+    """all who come, where those after the verdict of a test get the winner; 0 where no one does"""
     rule: Any
     """the parameters of the rule, a NamedTuple of its own kind"""
     view: Any
@@ -83,6 +85,9 @@ class Run(ABC):
     releases: list[int]
     """how many there were: of every arm, or in all"""
     ledger: Lists
+
+    no_propensity: ClassVar[str] = "its window was not planned here"
+    """why the probability of an arm is not known, where it is not"""
 
     @property
     def answer(self) -> int | None:

@@ -81,6 +81,8 @@ class Plan(NamedTuple):
         low, high = self.outcome_range
         if self.settings.get("binary"):
             return f"{low:g} or {high:g}"
+        if self.settings.get("truncate"):
+            return f"a number, truncated to lie from {low:g} to {high:g}"
         return f"a number from {low:g} to {high:g}"
 
     def with_arms(self, arms: int) -> Plan:
@@ -122,7 +124,8 @@ def finite_plan(
     policy: Policy, arms: int, *, horizon: float | None, risk: float | None,
     outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
     streams: bool | None, window: int | None, shares: Sequence[float],
-    planned: int | None, estimate: bool, trend: bool = False,
+    planned: int | None, estimate: bool, trend: bool = False, rounded: bool = False,
+    truncate: bool = False,
     conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
     """Arms that are the same for everybody. `planned`: how many there were in the beginning;
@@ -143,7 +146,17 @@ def finite_plan(
             f"{usable}; Rehearsal runs any policy, on made-up outcomes",
         )  # fmt: skip
     low, high = check_range((0.0, 1.0) if outcome_range is None else outcome_range)
-    binary = bool(binary) or row.release.takes_binary
+    if rounded and (binary or not row.release.takes_binary):
+        raise InvalidArgument(
+            "rounded", "be left out for outcomes that are 0 or 1, and for all but a test", rounded,
+            "leave it out: fractions are released as they are",
+        )  # fmt: skip
+    binary = bool(binary) or (row.release.takes_binary and not rounded)
+    if truncate and binary:
+        raise InvalidArgument(
+            "truncate", f"be left out for {row.name}, whose outcomes have two values", True,
+            "take another policy, for example discreet.policy(\"dp-imed\", epsilon=1.0)",
+        )  # fmt: skip
     if is_test(row):
         horizon = check_tested(row, horizon, streams)
     drawn = sources or Sources(SECURE, SystemRandomness(), None)
@@ -160,6 +173,10 @@ def finite_plan(
     if unverified:
         guarantee = replace(guarantee, conditions=(*guarantee.conditions, *unverified))
     settings: Json = {"outcome_range": [low, high], "binary": bool(binary)}
+    if truncate:
+        settings["truncate"] = True
+    if rounded:
+        settings["rounded"] = True
     if unverified:
         settings["conditions"] = list(unverified)
     grown: Callable[[int], Plan] | None = None
@@ -187,6 +204,7 @@ def finite_plan(
         run = streaming = (PairRun if estimate else kind)(
             row, setting, drawn.random, drawn.noise, places, shares
         )
+        streaming.rounded = rounded
         if first < arms:
             streaming.plan_as(row, row.setting(first, setting.horizon, drawn.source))
         settings |= {
@@ -197,9 +215,9 @@ def finite_plan(
         def with_arms(more: int) -> Plan:
             return finite_plan(
                 policy, more, horizon=horizon, risk=risk, outcome_range=outcome_range,
-                intervals=intervals, binary=binary, streams=True, window=places,
+                intervals=intervals, binary=binary, rounded=rounded, streams=True, window=places,
                 shares=[*shares, *[0.0] * (more - len(shares))], trend=trend, planned=first,
-                estimate=estimate, conditions=unverified, sources=sources,
+                estimate=estimate, truncate=truncate, conditions=unverified, sources=sources,
             )  # fmt: skip
 
         grown = with_arms
@@ -221,10 +239,15 @@ def finite_plan(
         guarantee,
         (low, high),
         steps_of(
-            low, high, lambda number: round((number - low) / (high - low) * RESOLUTION), binary
+            low,
+            high,
+            lambda number: round((number - low) / (high - low) * RESOLUTION),
+            binary,
+            truncate,
         ),
-        "record what was measured: a test counts one of two outcomes"
-        if row.release.takes_binary
+        "record what was measured: a test counts one of two outcomes, unless it is planned with "
+        "outcomes=discreet.Outcomes(rounded=True)"
+        if row.release.takes_binary and not rounded
         else "record what was measured, or plan the trial without binary outcomes"
         if binary
         else "record what was measured, or plan the trial with "
@@ -326,9 +349,9 @@ def why_not(row: Policy) -> str:
 def context_plan(
     policy: LinearPolicy, arms: int, *, dimension: int | None, horizon: float | None,
     risk: float | None, outcome_range: tuple[float, float] | None, intervals: str, binary: bool,
-    longest: float | None, batch: int | None, streams: bool | None, window: int | None,
-    shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
-    conditions: Sequence[str] | None,
+    rounded: bool, longest: float | None, batch: int | None, streams: bool | None,
+    window: int | None, shares: Sequence[float], trend: bool, planned: int | None, estimate: bool,
+    conditions: Sequence[str] | None, truncate: bool = False,
 ) -> Plan:  # fmt: skip
     """Arms whose features every unit brings."""
     from ..linear._view import LinearSetting
@@ -344,10 +367,16 @@ def context_plan(
             "risk", "be left out for a policy with contexts, which stops with no answer", risk,
             "leave it out",
         )  # fmt: skip
-    if outcome_range is not None:
+    for name, value in (("outcome_range", outcome_range), ("truncate", truncate or None)):
+        if value is not None:
+            raise InvalidArgument(
+                name, "be left out: the policy says what it clips outcomes to",
+                value, "adac-oful takes low=..., high=...",
+            )  # fmt: skip
+    if rounded:
         raise InvalidArgument(
-            "outcome_range", "be left out: the policy says what it clips outcomes to",
-            outcome_range, "adac-oful takes low=..., high=...",
+            "rounded", "be left out with contexts, which release fractions as they are", rounded,
+            "leave it out",
         )  # fmt: skip
     if binary:
         raise InvalidArgument(
@@ -390,13 +419,17 @@ def context_plan(
 
 
 def steps_of(
-    low: float, high: float, scaled: Callable[[float], int], binary: bool = False
-) -> Callable[[object], int | None]:
+    low: float, high: float, scaled: Callable[[float], int], binary: bool = False,
+    truncate: bool = False,
+) -> Callable[[object], int | None]:  # fmt: skip
     """A function that makes whole steps of outcomes; `binary` ones are the ends of the range, and
-    nothing between."""
+    nothing between. `truncate`: those beyond it are moved to its ends, before anything is summed,
+    so that one outcome moves a sum by the range at most, whatever it is."""
 
     def steps(outcome: object) -> int | None:
         number = outcome if type(outcome) is float else number_of(outcome)
+        if truncate and number is not None and number == number:
+            number = min(max(number, low), high)
         if number is None or not low <= number <= high:
             return None
         return None if binary and low < number < high else scaled(number)

@@ -116,7 +116,7 @@ class Strata:
             )  # fmt: skip
 
         def trial(name: Name, store: Store | None) -> Trial:
-            made = Trial.__new__(Trial)
+            made = self._fresh()
             asked = {
                 **settings, "horizon": horizons[name], "shared": shared, "risk": each,
                 "charged": charged,
@@ -132,6 +132,10 @@ class Strata:
             self._trials = {name: trial(name, store) for name, store in stores.items()}
             return
         self._trials = _made_in(sql_store_at(path), names, trial)
+
+    def _fresh(self) -> Trial:
+        """The trial of a stratum, before it is set up."""
+        return Trial.__new__(Trial)
 
     # --- the two calls of every day ---------------------------------------------------------------
 

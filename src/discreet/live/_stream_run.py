@@ -158,6 +158,11 @@ class StreamRun(Recorded, Run):
     """places that are planned at once, and drawn in a random order"""
     shares: tuple[float, ...]
     """the least share of every arm"""
+    rounded: bool = False
+    """whether outcomes are rounded at random before they are summed, for sums that are whole"""
+    planned: list[int]
+    """places of every arm in the window that is open, those that were drawn included; empty before
+    the first"""
 
     def __init__(
         self, policy: Policy, setting: Setting, random: Randomness, noise: Draws | None,
@@ -166,6 +171,8 @@ class StreamRun(Recorded, Run):
         self.device = device_of(policy, setting.source)
         self.random, self.noise, self.horizon = random, noise, setting.horizon
         self.window, self.shares, self.setting = window, tuple(shares), setting
+        self.rest = getattr(policy, "rest", 0)
+        self.planned = []
         self.ledger = ledger_lists(policy.release.ledger(setting))
         self.releases, self.history = [0] * setting.arms, [[] for _ in range(setting.arms)]
         self.arm, self.begun, self.private = 0, True, False
@@ -268,7 +275,16 @@ class StreamRun(Recorded, Run):
 
     def completed(self, block: Any, default: int | None) -> Outcomes:
         """The sum of a block's outcomes, and how many they are: missing ones count as declared."""
-        return sum(super().completed(block, default)), len(block.places)
+        values = super().completed(block, default)
+        if self.rounded:
+            values = [self._rounded(value) for value in values]
+        return sum(values), len(block.places)
+
+    def _rounded(self, steps: int) -> int:
+        """One with the probability that the outcome is of one, else nothing. There is a draw for
+        every place, whatever came."""
+        whole = self.setting.source.resolution
+        return whole if self.random.below(whole) < steps else 0
 
     @property
     def is_local(self) -> bool:
@@ -355,21 +371,25 @@ class StreamRun(Recorded, Run):
 
     @property
     def visited(self) -> int:
-        """The arm of whoever comes then."""
-        raise NotImplementedError
+        """The arm of whoever comes then, or after a test: the winner; the control if there is
+        none."""
+        return len(self.releases) - 1 if self.answer is None else self.answer
 
     def seated(
         self, unit: Name, member: Member | None, context: Context, blocks: Blocks, terms: Terms,
         now: float,
     ) -> tuple[Member, Place | None, Run]:  # fmt: skip
-        if self.waits:
+        if self.waits or (self.rest and self.has_ended):
             return Member(self.visited), None, self
         run = self._stepped()
-        head, before = run.head, self.head.at[TAKEN]
+        head, before, fresh = run.head, self.head.at[TAKEN], self.head.at[LEFT] == 0
         try:
             arm, _ = self.steps.turn(run.design, head, 1, self.random)
         except Exception as error:
             raise RuleFailed(f"{type(error).__name__}: {error}") from None
+        if fresh:
+            run.planned = list(head.left)
+            run.planned[arm] += 1
         key, slot = run.open_key(arm), head.places[arm] - head.closed[arm]
         waiting = head.at[WAITING]
         self.steps.seat(run.design, head, arm, 1, now)
@@ -377,7 +397,12 @@ class StreamRun(Recorded, Run):
             run._make_room()
         used = 1 if member is None else member.used + 1
         place = Place(unit, arm, None, None, False, now, before)
-        return Member(arm, used, key, slot), place, run
+        return Member(arm, used, key, slot, run.share_of(arm)), place, run
+
+    def share_of(self, arm: int) -> float | None:
+        """The probability of an arm for each participant of the open window: its order is random,
+        so it is the share of the arm's places."""
+        return self.planned[arm] / sum(self.planned) if self.planned else None
 
     def _stepped(self) -> Self:
         """A copy for one more place. The rule's notes and the plan's are written when a window is
@@ -508,13 +533,15 @@ class StreamRun(Recorded, Run):
         head = self.head
         found: list[BlockReport] = []
         for arm in range(len(self.releases)):
+            earlier: float | None = -NEVER  # blocks of an arm are released in their order
             for number in range(head.released[arm], head.block[arm] + 1):
                 block = blocks.get(key_of(arm, number + 1))
                 if block is None:
                     continue
                 closed, filled = number < head.block[arm], len(block.places)
                 size = filled if closed else head.mark[arm] - head.closed[arm]
-                due = self.shown_due(arm, number, terms) if closed else None
+                due = self.shown_due(arm, number, terms) if closed and earlier is not None else None
+                earlier = due = None if due is None or earlier is None else max(due, earlier)
                 found.append(
                     {
                         "arm": arm, "block": number + 1, "size": None if size >= LONGEST else size,
@@ -535,11 +562,12 @@ class StreamRun(Recorded, Run):
         return {
             "begun": self.begun, "arm": self.arm, "releases": self.releases.copy(),
             "history": self.saved_history(), "head": head_to_dict(self.head),
+            "planned": self.planned.copy(),
         }  # fmt: skip
 
     def moved(self) -> dict[str, object]:
         """What a place changes."""
-        return {"head": head_to_dict(self.head)}
+        return {"head": head_to_dict(self.head), "planned": self.planned.copy()}
 
     def _restore(self, data: Json) -> None:
         ledger = restored("ledger", self.ledger, data)
@@ -551,6 +579,11 @@ class StreamRun(Recorded, Run):
         self.restore_record(data)
         self.ledger, self.releases, self.begun = ledger, releases.copy(), begun
         self.design, self.head = head_from_dict(data.get("head"), self.design, self.head)
+        planned = data.get("planned")
+        whole = isinstance(planned, list) and all(type(many) is int for many in planned)
+        if not isinstance(planned, list) or not whole or not _holds(planned, list(self.head.left)):
+            raise DamagedFile("the state of the run does not say how its window was planned")
+        self.planned = planned.copy()
         self.steps.hasten(self.design, self.head)
 
 
@@ -659,6 +692,15 @@ def _is_sound(head: Head, depth: int) -> bool:
         at[TAKEN] == sum(head.places) and at[LEFT] == sum(head.left) and at[WAITING] == waiting
         and at[LOOKED] >= 0 and -1 <= at[ANSWER] < arms and at[OVER] in (0, 1)
     )  # fmt: skip
+
+
+def _holds(planned: Sequence[int], left: Sequence[int]) -> bool:
+    """Whether what is left of a window can be left of what was planned."""
+    if not planned:  # none was, or by coins of the policy
+        return True
+    if len(planned) != len(left):  # an arm has come since, and the window is over
+        return sum(left) == 0
+    return all(many >= rest for many, rest in zip(planned, left, strict=True))
 
 
 def _is_settled(member: Member, blocks: Blocks, terms: Terms, now: float) -> bool:

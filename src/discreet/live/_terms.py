@@ -175,6 +175,10 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
     found: Json = {"arms": list(arms), "outcomes": plan.outcomes}
     if is_test(plan.policy):
         found["design"] = str(plan.policy.design)
+        if plan.policy.rest:
+            found["rest"] = f"the winner, or the control, up to {plan.policy.rest} participants"
+    if settings.get("rounded"):
+        found["rounded"] = "each outcome to an end of its range, with a probability that keeps it"
     if deadline is None:
         found["deadline"] = "none: a block waits until everybody has responded"
     else:
@@ -222,7 +226,9 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
     contexts = "dimension" in state
     streams = bool(state.get("streams"))
     options: Json = dict.fromkeys(FLAT) | {name: state[name] for name in names}
-    options |= {"missing": None, "risk": None, "intervals": "auto", "binary": False, "trend": False}
+    options |= {"missing": None, "risk": None, "intervals": "auto"}
+    options |= {"binary": False, "trend": False, "truncate": False}
+    options["rounded"] = bool(state.get("rounded", False))
     options |= {name: state.get(name) for name in ("corrections", "retention")}
     options["shared"] = state.get("shared", False)
     options |= dict.fromkeys(("kits", "ledger", "beyond"))  # `care_in` reads them
@@ -232,6 +238,7 @@ def settings_in(state: Json, policy: object) -> tuple[Json, Stored]:
         options |= {name: state[name] for name in ("dimension", "longest", "batch")}
     else:
         options |= {name: state[name] for name in ("outcome_range", "intervals", "binary")}
+        options["truncate"] = bool(state.get("truncate", False))
         options["streams"] = streams
     if streams:
         named = zip(state["arms"], state["shares"], strict=True)

@@ -17,8 +17,6 @@ from ._stream_run import StreamRun
 if TYPE_CHECKING:
     pass
 
-CONTROL = 1
-
 
 class TestedEpochRun(StreamRun):
     """A run of a design in epochs."""
@@ -38,10 +36,6 @@ class TestedEpochRun(StreamRun):
         head = self.head
         planned = head.at[LEFT] > 0 or self.has_ended
         return not planned and head.block[0] - self.rule.lag > self.looked
-
-    @property
-    def visited(self) -> int:
-        return CONTROL
 
     @property
     def cells(self) -> list[tuple[int, int, float, float]]:

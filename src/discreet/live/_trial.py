@@ -53,7 +53,7 @@ from .stores._base import unheld
 from .stores._sql import SqlStore
 
 if TYPE_CHECKING:
-    from ..confirm import Design, EpochVerdict, SeveralVerdict, Verdict
+    from ..confirm import AlarmState, Design, EpochVerdict, SeveralVerdict, Verdict
     from ..inference._record import Record
     from ..inference._within import EpochRecord
     from ..policies._policy import BasePolicy
@@ -157,7 +157,8 @@ class Trial(Curator):
         corrections, kept = options.pop("corrections"), options.pop("retention")
         ledger, beyond, kits = (options.pop(name) for name in ("ledger", "beyond", "kits"))
         charged, shared = options.pop("charged", None), options.pop("shared", False)
-        names = check_arms(arms)
+        played = as_policy(policy)
+        names = check_arms(arms, getattr(played, "fewest", 2))
         if stored is None:  # else it is a trial of before, which goes on as it is
             check_legible("arms", names)
             own = clock is not None and clock is not time.time
@@ -166,7 +167,7 @@ class Trial(Curator):
             own, within = stored.own_clock, deadline_of(deadline, own_clock=True)
         estimate, default = missing_as(missing, within, options["outcome_range"])
         plan = self._planned(
-            as_policy(policy), len(names), shares=check_shares(share, names), estimate=estimate,
+            played, len(names), shares=check_shares(share, names), estimate=estimate,
             planned=None if stored is None else stored.arms,
             conditions=None if stored is None else stored.conditions, **options,
         )  # fmt: skip
@@ -265,7 +266,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("stop")
-            if because == "board" or not run.has_ended:
+            if because == "board" or not run.has_ended or self._has_rest():
                 self._note("stopped", because=because, **words)
                 self._change(run.ended(), {"by": because})
 
@@ -275,7 +276,7 @@ class Trial(Curator):
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             run = self._changing("finish")
-            if run.has_ended:
+            if run.has_ended and not self._has_rest():
                 return
             self._note("finished", discard=discard, **words)
             with self._store.together():
@@ -339,7 +340,7 @@ class Trial(Curator):
 
     def verdict(
         self, *, by: str = "", reason: str = ""
-    ) -> Verdict | SeveralVerdict | EpochVerdict | None:
+    ) -> Verdict | SeveralVerdict | EpochVerdict | AlarmState | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
         first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
         trial stops, and so does `report()`: whoever looks at more of it on the way knows the state
@@ -402,6 +403,40 @@ class Trial(Curator):
                 {"arm": arm, "mean": mean, "width": width}
                 for arm, (mean, width) in zip(self._labels, found, strict=True)
             ]
+
+    @unheld
+    def propensity(self, unit: Name) -> float:
+        """The probability with which a participant got the arm, for inverse propensity weights.
+
+        It is that of its latest place, given all releases before, public features, and the window:
+        how many places of each arm it was to have. Of a window the order is random, so everybody in
+        it has the arm with the probability of the arm's share; an arm without a place has 0. No
+        outcome that is not released enters.
+
+        Raises:
+            UnknownUnit: If the unit has no arm.
+            TrialError: If it is not known: for a unit without a place, for arms that are hidden or
+                features that are private, and where the policy draws an arm from a law without a
+                closed form.
+
+        Example:
+            >>> import discreet
+            >>> trial = discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"])
+            >>> arm = trial.assign("patient-1")
+            >>> trial.propensity("patient-1")
+            0.5
+        """
+        with self._turn(), self._store.held():
+            self._ready()
+            if self._care.kits:
+                raise TrialError("arms are hidden behind kits here, and a propensity tells them")
+            member = self._store.member(check_unit(unit))
+            if member is None:
+                raise UnknownUnit(f"participant {unit!r} has not been assigned an arm")
+            if member.share is None:
+                why = self._run.no_propensity if member.block else "it has no place"
+                raise TrialError(f"the propensity of {unit!r} is not known: {why}")
+            return member.share
 
     def as_text(self, width: int = 0) -> str:
         """The report in words, for so many columns; as `print` shows it by default."""

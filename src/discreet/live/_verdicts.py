@@ -5,20 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from .._checks import Name
+from .._checks import Name, check_names, positive
 from ..errors import InvalidArgument, TrialError
 from ..policies._policy import BasePolicy
 from ._looks import LookRun
 from ._tested_epochs import TestedEpochRun
 
 if TYPE_CHECKING:
-    from ..confirm import EpochVerdict, SeveralVerdict, StrataDesign, StrataVerdict, Verdict
+    from ..confirm import (
+        AlarmState,
+        EpochVerdict,
+        SeveralVerdict,
+        StrataDesign,
+        StrataVerdict,
+        Verdict,
+    )
     from ..confirm._played import Tested
     from ._documents import LookReport, TestReport
 
+GO_ON = "go on"
+"""What is shown of a test before it has decided."""
 NO_TEST = (
     "verdict() is for trials that test: plan one with a design, "
     "discreet.Trial(discreet.confirm.design(800, epsilon=1.0), ['drug', 'placebo'])"
@@ -34,28 +43,53 @@ def as_policy(given: object) -> Any:
     """A design as the policy that plays it; whatever else is given as it is."""
     if isinstance(given, BasePolicy):
         return given
-    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign
+    from ..confirm import Alarm, Design, EpochDesign, SeveralDesign, StrataDesign, ThenWinner
     from ..confirm._played import played
+    from ..confirm._played_alarm import played_alarm
     from ..confirm._played_epochs import played_in_epochs
 
+    if isinstance(given, Alarm):
+        return played_alarm(given)
+    rest = 0
+    if isinstance(given, ThenWinner):
+        given, rest = given.design, given.participants
     if isinstance(given, EpochDesign):
-        return played_in_epochs(given)
+        return played_in_epochs(given, rest)
     if isinstance(given, StrataDesign):
         raise InvalidArgument(
             "policy", "be a design without strata for one trial", str(given),
             "use discreet.Strata, or discreet.confirm.design(800, epsilon=1.0)",
         )  # fmt: skip
-    return played(given) if isinstance(given, Design | SeveralDesign) else given
+    return played(given, rest) if isinstance(given, Design | SeveralDesign) else given
+
+
+def shares_of(policy: object, given: object) -> dict[Name, float] | None:
+    """Strata with the share of those who come, for a rehearsal; a design over strata has its own.
+    None without strata."""
+    own: dict[Name, float] = {}
+    if not isinstance(policy, BasePolicy):
+        from ..confirm import StrataDesign
+
+        if isinstance(policy, StrataDesign):
+            sizes = [float(sum(size[-1])) for size in policy.sizes]
+            own = dict(zip(policy.names, sizes, strict=True))
+    if given is None:
+        return own or None
+    fix = 'use for example strata={"men": 2, "women": 1}'
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(check_names("strata", given, fix), 1.0)
+    check_names("strata", list(given), fix)
+    return {name: positive("strata", share, fix) for name, share in given.items()}
 
 
 def by_stratum(given: object, names: Sequence[Name]) -> dict[Name, Any]:
     """The policy of every stratum: the same for all, or its part of a test over strata."""
     if isinstance(given, BasePolicy):
         return dict.fromkeys(names, given)
-    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign
+    from ..confirm import Design, EpochDesign, SeveralDesign, StrataDesign, ThenWinner
     from ..confirm._played import Part, played
 
-    if isinstance(given, Design | SeveralDesign | EpochDesign):
+    if isinstance(given, Design | SeveralDesign | EpochDesign | ThenWinner):
         raise InvalidArgument(
             "policy", "be a design over strata for a trial by stratum", str(given),
             'use for example discreet.confirm.strata({"men": 400, "women": 400}, epsilon=1.0)',
@@ -95,6 +129,8 @@ def released_of(policy: Tested, run: object) -> list[tuple[int, float]]:
     assert isinstance(run, LookRun)
     design: Any = policy.design
     arms, sizes = len(run.releases), design.sizes
+    if arms == 1:
+        return [(sizes[len(sums) - 1] if sums else 0, sum(row[0] for row in sums))]
     found = []
     for arm in range(arms):
         seen = [row[arm] for row in sums if row[arm] is not None]
@@ -103,12 +139,17 @@ def released_of(policy: Tested, run: object) -> list[tuple[int, float]]:
     return found
 
 
-def verdict_of(policy: object, run: object) -> Verdict | SeveralVerdict | EpochVerdict | None:
+def verdict_of(
+    policy: object, run: object
+) -> Verdict | SeveralVerdict | EpochVerdict | AlarmState | None:
     """What the design says of them; None before the first look."""
     if not is_test(policy):
         raise TrialError(NO_TEST)
     sums = sums_of(run)
     design: Any = policy.design
+    if sums and hasattr(design, "thresholds"):
+        state: AlarmState = design.state([row[0] for row in sums])
+        return state
     return design.verdict(sums) if sums else None
 
 
@@ -146,7 +187,7 @@ class Combined(NamedTuple):
         ]
         found = self.verdict
         shown: TestReport = {
-            "decision": "go on", "look": len(self.sums), "sides": self.design.sides,
+            "decision": GO_ON, "look": len(self.sums), "sides": self.design.sides,
             "looks": looks, "sentence": str(found) if found else "no look yet: go on",
         }  # fmt: skip
         if found is None or found.common is None:

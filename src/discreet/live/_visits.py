@@ -12,7 +12,7 @@ handed in, in the order of time, before the next participant gets an arm.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, NoReturn
@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never, NoReturn
 from .._checks import Name, amount
 from ..errors import InvalidArgument, TrialError, UnknownUnit, shown
 from ..policies import Policy
+from ..privacy._guarantees import Guarantee
 from ..privacy._source import REHEARSED
 from ._setup import Plan, Sources, finite_plan
+from ._strata import Strata
 from ._trial import Trial
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class RehearsedTrial(Trial):
     @property
     def horizon(self) -> int | None:
         """How many participants it takes at most."""
-        return self._terms.horizon
+        return self._run.rest or self._terms.horizon
 
     def save(self, path: object, witness: object = None) -> NoReturn:
         """Refused: a file of a trial must be one that protects."""
@@ -85,22 +87,52 @@ class RehearsedTrial(Trial):
         return super().__repr__().replace("<Trial of", "<Rehearsed trial of", 1)
 
 
+class RehearsedStrata(Strata):
+    """Trials by stratum whose noise can be replayed."""
+
+    def __init__(self, rng: Generator, *arguments: Any, **options: Any) -> None:
+        self._sources = Sources(REHEARSED, SeededRandomness(rng), rng)
+        super().__init__(*arguments, **options)
+
+    def _fresh(self) -> Trial:
+        made = RehearsedTrial.__new__(RehearsedTrial)
+        made._sources = self._sources
+        return made
+
+    @property
+    def guarantee(self) -> Guarantee:
+        found = super().guarantee
+        return replace(found, conditions=(*found.conditions, CAVEAT))
+
+    @property
+    def horizon(self) -> int | None:
+        """How many participants all strata take at most."""
+        terms = [trial._terms for trial in self._trials.values()]
+        if terms[0].shared:
+            return terms[0].horizon
+        each = [own.horizon for own in terms]
+        return None if None in each else sum(size for size in each if size is not None)
+
+
 class Visit(NamedTuple):
     """A participant who has just got an arm."""
 
     unit: int
     arm: Name
     day: float
+    stratum: Name | None = None
 
 
 class Visits:
     """Who comes when, and when they answer."""
 
-    __slots__ = ("_calendar", "_coming", "_letters", "_numbers", "_rng", "_silent", "day", "trial")
+    __slots__ = (
+        "_calendar", "_coming", "_letters", "_numbers", "_rng", "_silent", "day", "shares", "trial",
+    )  # fmt: skip
 
     def __init__(
-        self, policy: Policy, arms: Sequence[Name], calendar: Calendar, rng: Generator,
-        default: float | str, **options: Any,
+        self, policy: Any, arms: Sequence[Name], calendar: Calendar, rng: Generator,
+        default: float | str, shares: Mapping[Name, float] | None = None, **options: Any,
     ) -> None:  # fmt: skip
         for name in FIXED:
             if name in options:
@@ -118,8 +150,11 @@ class Visits:
         self._letters: list[tuple[float, int, int, float]] = []
         self._silent: dict[int, Visit] = {}  # who has not been given an answer yet
         self._numbers = self._coming = 0
-        self.trial = RehearsedTrial(
-            rng, policy, arms, deadline=calendar.delay.deadline, missing=default,
+        self.shares = shares
+        plan = (policy, arms) if shares is None else (policy, list(shares), arms)
+        kind = RehearsedTrial if shares is None else RehearsedStrata
+        self.trial: Any = kind(
+            rng, *plan, deadline=calendar.delay.deadline, missing=default,
             clock=lambda: self.day, **options,
         )  # fmt: skip
 
@@ -127,17 +162,30 @@ class Visits:
         """Everybody who comes until the trial takes no more; then what is open is waited for."""
         while True:
             self.reach(self.day + self._rng.standard_exponential() / self._calendar.arrivals)
-            unit = self._coming
+            unit, stratum = self._coming, self._stratum()
             try:
-                arm = self.trial.assign(unit)
+                arm = self.trial.assign(unit, *([] if stratum is None else [stratum]))
             except TrialError:
-                if self.trial.status not in ("settling", "finished"):
+                if self.trial.status in ("settling", "finished"):
+                    break
+                if stratum is None:
                     raise
-                break
+                continue  # that stratum is full, and another one is not
             self._coming += 1
-            self._silent[unit] = visit = Visit(unit, arm, self.day)
+            self._silent[unit] = visit = Visit(unit, arm, self.day, stratum)
             yield visit
         self.see_out()
+
+    def _stratum(self) -> Name | None:
+        """Whose turn it is, by the shares of those who come."""
+        if self.shares is None:
+            return None
+        place = self._rng.random() * math.fsum(self.shares.values())
+        for name, share in self.shares.items():
+            place -= share
+            if place < 0.0:
+                return name
+        return name
 
     def answer(self, unit: int, outcome: float | None, after: float | None = None) -> None:
         """What will come of a participant: so many days `after` they got an arm, or when, and if at

@@ -223,6 +223,14 @@ def score_targets(mechanism: Mean, output: ArrayLike, targets: ArrayLike) -> Mat
 
     That of Bernoulli columns without noise is linear in the target and therefore exact; all others
     are the linear score.
+
+    Args:
+        mechanism: The mechanism.
+        output: What it released.
+        targets: One target per row.
+
+    Returns:
+        A score per target.
     """
     mean, law = of_mean(mechanism, "scores of targets"), mechanism.law
     rows = np.atleast_2d(law.check_targets(targets, "targets"))

@@ -263,6 +263,20 @@ def leakage(
     Bernoulli columns, and uses the χ² distributions of Gaussian ones; `finite` keeps the factor 1
     - 1/n of the variance. In the place of a distribution a `Mean` may be given, which knows n,
     noise and sub-sample already.
+
+    Args:
+        law: The distribution of the data.
+        n: How many records.
+        target: The target's record.
+        noise: Standard deviation of the noise on the mean.
+        subsample: The share of the records in the mean.
+        guess: The record that a mistaken attacker looks for.
+        references: Records that the attacker knows, to estimate the mean.
+        exact: Convolve the columns instead of a normal distribution.
+        finite: Keep the factor 1 - 1/n of the variance.
+
+    Returns:
+        The leakage of the target, or a ranking of many.
     """
     mean = _mean(law, n, noise, subsample)
     columns, rows = mean.law, mean.rows
@@ -298,7 +312,14 @@ def leakage(
 
 
 def printed_subsampling(leak: Leakage) -> Leakage:
-    """What Theorem 6.6 prints of a sub-sampled mean: m* → ρm*. It is wrong but for small m*."""
+    """What Theorem 6.6 prints of a sub-sampled mean: m* → ρm*. It is wrong but for small m*.
+
+    Args:
+        leak: The leakage of the whole mean.
+
+    Returns:
+        The leakage.
+    """
     score = leak.subsample * leak.score
     return Leakage(score, math.sqrt(score))
 
@@ -307,6 +328,15 @@ def plain_advantage(law: Law, n: int, target: ArrayLike, guess: ArrayLike) -> fl
     """The advantage of {ℓ_guess > 0} for a mistaken attacker, who does not move the threshold:
 
     Φ((m_scal - m_targ/2)/sqrt(m_targ)) - Φ(-sqrt(m_targ)/2).
+
+    Args:
+        law: The distribution of the data.
+        n: How many records.
+        target: The target's record.
+        guess: The record that a mistaken attacker looks for.
+
+    Returns:
+        The advantage.
     """
     from scipy.special import ndtr
 
@@ -322,6 +352,14 @@ def onion(rows: ArrayLike, drop: int, *, diagonal: bool = True) -> tuple[Matrix,
 
     Mean and covariance are estimated from the data each time; once the easiest are gone, the next
     layer is easier to find (Carlini et al. 2022).
+
+    Args:
+        rows: One record per row.
+        drop: How many targets leave.
+        diagonal: Whether columns are taken as independent.
+
+    Returns:
+        Scores before and after.
     """
     data = np.asarray(rows, float)
     if data.ndim != 2 or not np.isfinite(data).all():
@@ -338,7 +376,20 @@ def onion(rows: ArrayLike, drop: int, *, diagonal: bool = True) -> tuple[Matrix,
 
 
 def fitted(rows: ArrayLike, *, diagonal: bool = True) -> Gaussian:
-    """A Gaussian distribution with the mean and the (centred) covariance of these rows."""
+    """A Gaussian distribution with the mean and the (centred) covariance of these rows.
+
+    Args:
+        rows: One record per row.
+        diagonal: Whether columns are taken as independent.
+
+    Returns:
+        The distribution.
+
+    Example:
+        >>> from discreet.membership import fitted
+        >>> fitted([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]).columns
+        2
+    """
     data = np.asarray(rows, float)
     if diagonal:
         return Gaussian(data.mean(axis=0), data.std(axis=0, ddof=1))

@@ -263,7 +263,14 @@ class Scores:
 
 
 def load(path: str | Path) -> Scores:
-    """What `Scores.save` wrote; refuses files that are damaged, foreign or of a later format."""
+    """What `Scores.save` wrote; refuses files that are damaged, foreign or of a later format.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The scores.
+    """
     with damage_named(path, "membership game"):
         table, entry = open_table(path, "membership game", newest=FORMAT)
         columns = numbers(table)

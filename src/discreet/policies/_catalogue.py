@@ -174,10 +174,13 @@ def _dp_klucb(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Par
     return schedule, RunningLaplace(budget.epsilon), DPKLUCB()
 
 
-@row("dp-imed", Pure, reference="azize2025", twin="imed", offered=({"ratio": 1.5},))
-def _dp_imed(budget: Pure, ratio: float = 2.0, first: int | None = None) -> Parts:
+@row("dp-imed", Pure, reference="azize2025", twin="imed", offered=({"ratio": 1.5}, {"ratio": 1.25}))
+def _dp_imed(
+    budget: Pure, ratio: float = 2.0, first: int | None = None, portion: int = 10
+) -> Parts:
     """DP-IMED"""
-    schedule = Geometric(ratio, first_batch(budget.epsilon) if first is None else first)
+    batch = first_batch(budget.epsilon) if first is None else first
+    schedule = Geometric(ratio, batch, portion)
     return schedule, RunningLaplace(budget.epsilon), DPIMED()
 
 

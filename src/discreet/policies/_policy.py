@@ -259,9 +259,9 @@ class Policy(BasePolicy[Setting]):
         return Kernel(self.schedule.length)
 
 
-def check_size(arms: int, horizon: int | None) -> int:
+def check_size(arms: int, horizon: int | None, least: int = 2) -> int:
     """Two arms or more, and a round for each of them."""
-    arms = count("arms", arms, least=2, fix="a choice needs two arms")
+    arms = count("arms", arms, least=least, fix="a choice needs two arms")
     if horizon is not None and horizon < arms:
         raise InvalidArgument(
             "horizon", f"be at least the number of arms ({arms})", horizon,

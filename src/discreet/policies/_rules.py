@@ -99,7 +99,18 @@ sample: Callable[[object, View, int, int, Generator], float] = open_slot("sample
 
 
 def choose_largest(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
-    """An arm without release first; then argmax of `index`, the first of equals."""
+    """An arm without release first; then argmax of `index`, the first of equals.
+
+    Args:
+        rule: Parameters of the rule.
+        memory: Notes of the rule.
+        view: What is released.
+        t: Rounds so far.
+        rng: Random draws.
+
+    Returns:
+        The arm.
+    """
     best, level = 0, -1e300
     for arm in range(len(view.size)):
         if view.size[arm] == 0:
@@ -111,7 +122,18 @@ def choose_largest(rule: object, memory: object, view: View, t: int, rng: Genera
 
 
 def choose_highest(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
-    """The same with `bound`, what depends on the round worked out once."""
+    """The same with `bound`, what depends on the round worked out once.
+
+    Args:
+        rule: Parameters of the rule.
+        memory: Notes of the rule.
+        view: What is released.
+        t: Rounds so far.
+        rng: Random draws.
+
+    Returns:
+        The arm.
+    """
     now = level(rule, t)
     best, largest = 0, -1e300
     for arm in range(len(view.size)):
@@ -141,7 +163,18 @@ def choose_exceeding(rule: object, memory: object, view: View, t: int, rng: Gene
 
 
 def choose_smallest(rule: object, memory: object, view: View, t: int, rng: Generator) -> int:
-    """An arm without release first; then argmin of `score`, the first of equals."""
+    """An arm without release first; then argmin of `score`, the first of equals.
+
+    Args:
+        rule: Parameters of the rule.
+        memory: Notes of the rule.
+        view: What is released.
+        t: Rounds so far.
+        rng: Random draws.
+
+    Returns:
+        The arm.
+    """
     for arm in range(len(view.size)):
         if view.size[arm] == 0:
             return arm
@@ -185,7 +218,18 @@ class Starting(Protocol):
 
 
 def choose_sampled(rule: Starting, memory: object, view: View, t: int, rng: Generator) -> int:
-    """An arm with fewer than `start` rewards first; then argmax of a sample of every arm."""
+    """An arm with fewer than `start` rewards first; then argmax of a sample of every arm.
+
+    Args:
+        rule: Parameters of the rule.
+        memory: Notes of the rule.
+        view: What is released.
+        t: Rounds so far.
+        rng: Random draws.
+
+    Returns:
+        The arm.
+    """
     for arm in range(len(view.size)):
         if view.size[arm] < rule.start:
             return arm

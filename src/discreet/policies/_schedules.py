@@ -127,12 +127,13 @@ def growing(schedule: Growth, memory: object, view: View, arm: int) -> int:
 class Geometric(Schedule):
     """Batches that multiply an arm's pulls by `ratio`, after a first one of `first` rounds.
 
-    A long first batch is cut down to a `1 / (10 K)` share of the horizon, so that trying every
-    arm once takes at most a tenth of a short experiment.
+    A long first batch is cut down to a `1 / (portion K)` share of the horizon, so that trying every
+    arm once takes at most a tenth of a short experiment, or whatever the portion says.
     """
 
     ratio: float = 2.0
     first: int = 1
+    portion: int = 10
     name: ClassVar[str] = "geometric"
     length: ClassVar[Function] = staticmethod(growing)
     fixed_sizes: ClassVar[bool] = True
@@ -145,9 +146,11 @@ class Geometric(Schedule):
             raise InvalidArgument("ratio", f"be above 1 and at most {STEEPEST:g}", self.ratio, fix)
         first = check_length("first", self.first, "use first=1")
         object.__setattr__(self, "first", first)
+        object.__setattr__(self, "portion", check_length("portion", self.portion, "use portion=10"))
 
     def parameters(self, setting: Setting) -> Growth:
-        cap = self.first if setting.horizon is None else setting.horizon // (10 * setting.arms)
+        most = self.portion * setting.arms
+        cap = self.first if setting.horizon is None else setting.horizon // most
         return Growth(max(1, min(self.first, cap)), float(self.ratio))
 
     def growth(self, setting: Setting) -> Growth:

@@ -119,7 +119,7 @@ def verify(
     `live`: the whole-numbered noise of live trials instead of the simulated one. `seed` draws the
     random paths.
     """
-    arms = count("arms", arms, least=2, fix="use 2")
+    arms = count("arms", arms, least=getattr(policy, "fewest", 2), fix="use 2")
     horizon = count("horizon", horizon, least=arms, fix="use for example horizon=300")
     source = SECURE if live else SIMULATED
     claim = policy.guarantee_at(horizon)

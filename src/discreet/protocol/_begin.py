@@ -86,7 +86,19 @@ def begin(
 ) -> Started:  # fmt: skip
     """All of it in arrays; `as_lists` makes lists of them, for what is interpreted. There is room
     for `epochs` in the notes, for all by default; `first` is the setting that schedule, rule and
-    plan were fixed for, where arms were added since."""
+    plan were fixed for, where arms were added since.
+
+    Args:
+        policy: The policy.
+        setting: Its setting.
+        terms: How it is played: plan, window, deadline.
+        depth: Blocks of an arm that can wait.
+        epochs: Epochs that there is room for; default: all.
+        first: The setting that schedule, rule and plan were fixed for.
+
+    Returns:
+        Design, head and vault.
+    """
     arms, plan, fixed = setting.arms, terms.plan, first or setting
     horizon = LONGEST if setting.horizon is None else setting.horizon
     parts, state = parts_of(policy, fixed), fresh_state(policy, setting)
@@ -210,7 +222,18 @@ def slots(
     policy: Policy, terms: Playing, source: Source, world: str = "at once",
     draw: Function | None = None,
 ) -> dict[str, Function | Kernel]:  # fmt: skip
-    """What fills the steps in, and `play`: of the policy, of its plan and of a world."""
+    """What fills the steps in, and `play`: of the policy, of its plan and of a world.
+
+    Args:
+        policy: The policy.
+        terms: How it is played: plan, window, deadline.
+        source: Where noise comes from.
+        world: Who comes when, and what they answer.
+        draw: How the environment draws rewards.
+
+    Returns:
+        Functions by the name of their slot.
+    """
     release, respond = policy.release, policy.release.respond_kernel(source)
     filled: dict[str, Function | Kernel] = {
         **PLANS[terms.plan], **_sized(policy, terms.plan), **WORLDS[world], **policy.kernels,
@@ -259,7 +282,15 @@ def _is_still(policy: Policy) -> bool:
 
 
 def grown(started: Started, depth: int) -> Started:
-    """The same with room for more blocks of every arm."""
+    """The same with room for more blocks of every arm.
+
+    Args:
+        started: A trial that has begun.
+        depth: Blocks of an arm that can wait.
+
+    Returns:
+        The same trial.
+    """
     design, head, vault = started
     arms, before = len(head.places), design.depth
     due, many = real(arms * depth), whole(arms * depth)
@@ -277,7 +308,14 @@ def grown(started: Started, depth: int) -> Started:
 
 
 def as_lists(state: T) -> T:
-    """Arrays as lists, for what is interpreted and stored."""
+    """Arrays as lists, for what is interpreted and stored.
+
+    Args:
+        state: A NamedTuple of arrays.
+
+    Returns:
+        The same with lists.
+    """
     if hasattr(state, "_fields"):
         return type(state)(*map(as_lists, state))  # type: ignore[call-overload]
     return state.tolist() if hasattr(state, "tolist") else state

@@ -50,7 +50,19 @@ class Track(NamedTuple):
 def play(
     world: World, design: Design, head: Head, vault: Vault, track: Track, rng: Generator
 ) -> int:
-    """Until no one comes and nothing waits."""
+    """Until no one comes and nothing waits.
+
+    Args:
+        world: Who comes when, and what they answer.
+        design: What was fixed before the first participant.
+        head: The public state.
+        vault: The secret state.
+        track: What is recorded.
+        rng: Random draws.
+
+    Returns:
+        How it ended: finished, starved or in need of room.
+    """
     while head.at[OVER] == 0 or head.at[WAITING] > 0:
         if not reply(world, design, head, vault, rng):
             return STARVED
@@ -125,5 +137,12 @@ def _kernel(parts: tuple[tuple[str, Function | Kernel], ...]) -> Kernel:
 
 
 def play_kernel(slots: Mapping[str, Function | Kernel]) -> Kernel:
-    """`play` with all its slots filled in."""
+    """`play` with all its slots filled in.
+
+    Args:
+        slots: Functions by the name of their slot.
+
+    Returns:
+        The kernel.
+    """
     return _kernel(tuple(sorted(slots.items(), key=lambda each: each[0])))

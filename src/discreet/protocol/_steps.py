@@ -50,7 +50,17 @@ release_block: Callable[..., None] = open_slot("release_block")
 
 
 def turn(design: Design, head: Head, most: int, rng: Generator) -> tuple[int, int]:
-    """Who is next, and for how many arrivals, at most `most`: more than one where it is certain."""
+    """Who is next, and for how many arrivals, at most `most`: more than one where it is certain.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+        most: How many arrivals at most.
+        rng: Random draws.
+
+    Returns:
+        The arm, and how many arrivals get it.
+    """
     if head.at[LEFT] == 0:
         plan(design, head, most, rng)
     arm, left = 0, head.at[LEFT]
@@ -69,7 +79,18 @@ def turn(design: Design, head: Head, most: int, rng: Generator) -> tuple[int, in
 
 
 def seat(design: Design, head: Head, arm: int, many: int, now: float) -> int:
-    """They take their places, the last of them at `now`: the slot of their block."""
+    """They take their places, the last of them at `now`: the slot of their block.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+        arm: The arm.
+        many: How many places.
+        now: The present moment.
+
+    Returns:
+        The slot of their block.
+    """
     slot = arm * design.depth + head.block[arm] % design.depth
     head.places[arm] += many
     head.last[arm] = head.when[LATEST] = now
@@ -86,7 +107,13 @@ def seat(design: Design, head: Head, arm: int, many: int, now: float) -> int:
 
 def close(design: Design, head: Head, arm: int) -> None:
     """The open block of an arm waits. One that no one is in stays open, and so does one that was
-    thrown away."""
+    thrown away.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+        arm: The arm.
+    """
     size = head.places[arm] - head.closed[arm]
     if size == 0 or head.erased[arm] == 1:
         return
@@ -102,7 +129,13 @@ def close(design: Design, head: Head, arm: int) -> None:
 
 def leave(design: Design, head: Head, arm: int) -> None:
     """No more places for an arm: its open block closes, and no one gets what the window has left
-    for it."""
+    for it.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+        arm: The arm.
+    """
     head.active[arm] = 0
     head.at[LEFT] -= head.left[arm]
     head.left[arm] = 0
@@ -111,7 +144,12 @@ def leave(design: Design, head: Head, arm: int) -> None:
 
 
 def end(design: Design, head: Head) -> None:
-    """No more places. Open blocks close, unless the policy never releases what is cut off."""
+    """No more places. Open blocks close, unless the policy never releases what is cut off.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+    """
     head.at[OVER], head.at[LEFT] = 1, 0
     for arm in range(len(head.places)):
         head.left[arm] = 0
@@ -121,7 +159,12 @@ def end(design: Design, head: Head) -> None:
 
 
 def hasten(design: Design, head: Head) -> None:
-    """Find out when the next release is due."""
+    """Find out when the next release is due.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+    """
     head.when[SOON] = NEVER
     if head.at[WAITING] > 0:
         for arm in range(len(head.places)):
@@ -136,7 +179,13 @@ def own_due(design: Design, head: Head, arm: int) -> float:
 
 
 def answer(vault: Vault, slot: int, value: float) -> None:
-    """The one line that is handed an outcome."""
+    """The one line that is handed an outcome.
+
+    Args:
+        vault: The secret state.
+        slot: The slot of the block.
+        value: The outcome.
+    """
     vault.total[slot] += value
     vault.answers[slot] += 1
 
@@ -150,7 +199,15 @@ def first_due(design: Design, head: Head) -> int:
 
 
 def release(design: Design, head: Head, vault: Vault, arm: int, rng: Any) -> None:
-    """Release the oldest block of an arm that is in flight, and erase its outcomes."""
+    """Release the oldest block of an arm that is in flight, and erase its outcomes.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+        vault: The secret state.
+        arm: The arm.
+        rng: Random draws.
+    """
     slot = arm * design.depth + head.released[arm] % design.depth
     size = head.many[slot]
     fully = whole(design, head, arm, size)
@@ -167,7 +224,15 @@ def release(design: Design, head: Head, vault: Vault, arm: int, rng: Any) -> Non
 
 
 def settle(design: Design, head: Head, vault: Vault, now: float, rng: Generator) -> None:
-    """Release what is due, and hand each release to the plan before the next."""
+    """Release what is due, and hand each release to the plan before the next.
+
+    Args:
+        design: What was fixed before the first participant.
+        head: The public state.
+        vault: The secret state.
+        now: The present moment.
+        rng: Random draws.
+    """
     while head.when[SOON] <= now and head.at[WAITING] > 0:
         arm, due = first_due(design, head), head.when[SOON]
         release(design, head, vault, arm, rng)

@@ -88,6 +88,17 @@ def costs(
     `terms` says how it is played; by default its own plan, outcomes due after two days. `changed`
     replaces steps, to see what a mistake would cost. Who comes while a single batch waits is in no
     block, and is not listed.
+
+    Args:
+        policy: The policy.
+        participants: How many come.
+        arms: How many arms there are.
+        terms: How it is played: plan, window, deadline.
+        seed: Random seed, for reproducible results.
+        changed: Steps to replace, to see what a mistake would cost.
+
+    Returns:
+        What each outcome costs.
     """
     import numpy as np
 

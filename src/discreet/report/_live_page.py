@@ -350,6 +350,9 @@ def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
     arms = (report["strata"][0] if whole else report)["arms"] or ()
     names = [str(arm["arm"]) for arm in arms]
     begin("The test")
+    if "rate" in test:
+        _add_alarm(page, report, names[0])
+        return
     if "comparisons" in test:
         _add_several(page, report, names)
         return
@@ -400,6 +403,22 @@ def add_test(page: Page, report: Report, begin: Callable[[str], Page]) -> None:
             f"An interval that also holds if the boundary was overruled: {decimal(low, 3)} to "
             f"{decimal(high, 3)}."
         )
+
+
+def _add_alarm(page: Page, report: Report, name: str) -> None:
+    """A safety alarm: where it stands, and its thresholds."""
+    test = report["test"]
+    page.note(f"{test['sentence'].capitalize()}.")
+    page.table(
+        ["Look", "Participants", "Alarm at", f"Harms in {name}, new"],
+        [
+            [number, look["participants"], decimal(look["boundary"], 0),
+             *([decimal(x, 0) for x in look.get("sums", ())] or ["–"])]
+            for number, look in enumerate(test["looks"], 1)
+        ],
+        caption="The alarm goes off where the sum of all harms so far reaches the number. Sums "
+        f"contain noise. A rate of {test['rate']:g} is acceptable.", numeric=range(4),
+    )  # fmt: skip
 
 
 def _add_several(page: Page, report: Report, names: list[str]) -> None:

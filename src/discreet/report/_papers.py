@@ -94,6 +94,10 @@ def papers(trial: Trial | Strata | Rehearsal, study: Study | None = None) -> Pag
     study = Study() if study is None else study
     if not isinstance(study, Study):
         raise InvalidArgument("study", "be a Study", study, 'use Study(title="...")')
+    if hasattr(getattr(getattr(trial, "policy", None), "design", None), "thresholds"):
+        raise InvalidArgument(
+            "trial", "be the trial that an alarm watches", "the alarm itself", "use watched.trial"
+        )
     known = _Known(trial, study)
     page = Page(study.title, subtitle="Papers for the review of a trial with private outcomes")
     for add in (_synopsis, _protocol, _analysis, _information, _data, _checklist, _flow, _cited):
@@ -247,6 +251,11 @@ def _allocation(known: _Known) -> Iterator[str]:
         if share != "none":
             least = ", ".join(f"{arm} {s:.0%}" for arm, s in share.items())  # type: ignore[attr-defined]
             yield f"Least shares: {least}. "
+    if rest := known.settings.get("rest"):
+        yield (
+            f"After the verdict participants get {rest}; their outcomes are not used. Who comes "
+            "while the last outcomes are awaited gets the control. "
+        )
     yield f"Policy: {known.report['policy']}."
 
 

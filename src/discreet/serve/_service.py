@@ -294,8 +294,8 @@ class Service:
         return await self.ask(row, do)  # type: ignore[no-any-return]
 
     async def shown_to(self, row: ExperimentRow, role: str) -> Experiment:
-        """The same for one role: nurses are blind, and so is everyone who meet participants where kits
-        hide the arms."""
+        """The same for one role: nurses are blind; where kits hide the arms, so are all roles that
+        meet participants."""
         found = await self.shown(row)
         if role == "nurse" or (role in BLIND_BY_KITS and "kits" in json.loads(row.settings)):
             return msgspec.structs.replace(found, arms=[], settings={})

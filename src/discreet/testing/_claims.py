@@ -14,7 +14,12 @@ HORIZONS = (100, 10_000, 10**6, 10**12)
 
 
 def check_documented(row: Policy, case: Case) -> None:
-    """Docstrings of the parts, and the citation of a published policy."""
+    """Docstrings of the parts, and the citation of a published policy.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     from ..references import REFERENCES
 
     for part, base in ((row.schedule, Schedule), (row.release, Release), (row.rule, Rule)):
@@ -33,7 +38,12 @@ def check_documented(row: Policy, case: Case) -> None:
 
 
 def check_guarantee(row: Policy, case: Case) -> None:
-    """Derivable, finite, the same at every horizon, and at most what was asked for."""
+    """Derivable, finite, the same at every horizon, and at most what was asked for.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     promised = row.guarantee
     if not promised.is_private:
         if getattr(row.release, "budget", None) is not None or row.rule.budget is not None:

@@ -28,6 +28,10 @@ def check_noisy_first(row: Policy, case: Case) -> None:
 
     A release that moves noisy means into the range often equals an end of it: post-processing. So
     rewards are asked for that no such move leads to.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
     """
     if not row.release.guarantee(row.schedule, case.horizon).is_private:
         return
@@ -68,7 +72,12 @@ def _releases(
 
 
 def check_worth(row: Policy, case: Case) -> None:
-    """Two neighbours: what the guarantee forbids to tell apart is not told apart."""
+    """Two neighbours: what the guarantee forbids to tell apart is not told apart.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     promised = row.guarantee
     if not promised.is_private:
         return

@@ -31,7 +31,12 @@ BLOCKS = ([1], [4], [4, 2, 1], [2, 1, 1, 1])
 
 
 def check_means(row: Policy, case: Case) -> None:
-    """Unbiased or None; noise as declared; secure noise where it is said to be."""
+    """Unbiased or None; noise as declared; secure noise where it is said to be.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     _check_unbiased(row, case)
     _check_noise(row, case)
     _check_evidence(row, case)

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 def check_compiled(row: Policy, case: Case) -> None:
-    """Round by round, from one generator."""
+    """Round by round, from one generator.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     plain = Walk(row, case.environment(), case.horizon, seed=SEED).played()
     fast = Walk(row, case.environment(), case.horizon, seed=SEED, compiled=True).played()
     if not (plain == fast).all():
@@ -26,14 +31,24 @@ def check_compiled(row: Policy, case: Case) -> None:
 
 
 def check_seeded(row: Policy, case: Case) -> None:
-    """The same seed twice."""
+    """The same seed twice.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     once, again = (_result(row, case, runs=4, threads=1).pulls for _ in range(2))
     if not (once == again).all():
         raise AssertionError("one seed gave two results: draw from the generator that is passed in")
 
 
 def check_threads(row: Policy, case: Case) -> None:
-    """Eight runs in 1, 2 and 4 threads."""
+    """Eight runs in 1, 2 and 4 threads.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     single = _result(row, case, runs=8, threads=1)
     for threads in (2, 4):
         result = _result(row, case, runs=8, threads=threads)
@@ -57,7 +72,12 @@ def _result(row: Policy, case: Case, runs: int, threads: int) -> Result:
 
 def check_saved_state(row: Policy, case: Case) -> None:
     """A rehearsal, saved as JSON after a third of the rounds and in mid-batch, continues the
-    same."""
+    same.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     from ..live._rehearsal import Rehearsal
 
     rounds = min(case.horizon, 600)

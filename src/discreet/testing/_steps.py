@@ -15,7 +15,12 @@ from ._walk import Walk
 
 
 def check_steps(row: Policy, case: Case) -> None:
-    """Decisions, interpreted, one at a time (compiled code would not notice a wrong index)."""
+    """Decisions, interpreted, one at a time (compiled code would not notice a wrong index).
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     _check_decisions(row, case.arms, case.horizon)
     _check_cut_batches(row, case)
 

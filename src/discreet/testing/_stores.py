@@ -28,7 +28,12 @@ STATE: dict[str, Any] = {"arms": ["A", "B"], "protocol": STATE_OF_RUN}
 
 
 def check_store(make: Make, reopen: Reopen | None = None) -> None:
-    """Raise AssertionError where a store does not do what a trial needs."""
+    """Raise AssertionError where a store does not do what a trial needs.
+
+    Args:
+        make: Makes an empty store.
+        reopen: Opens the same store again.
+    """
     for check in (
         check_members, check_outcomes, check_release, check_several_blocks, check_streams,
         check_begin, check_moved, check_together, check_void, check_people, check_create,
@@ -366,7 +371,12 @@ def check_trial(make: Make, reopen: Reopen | None = None) -> None:
 
 
 def check_shared(make: Make, again: Reopen) -> None:
-    """Raise AssertionError where two users of one store could undo each other's steps."""
+    """Raise AssertionError where two users of one store could undo each other's steps.
+
+    Args:
+        make: Makes an empty store.
+        again: Opens the same store a second time.
+    """
     check_news(make, again)
     check_turns(make, again)
     check_shared_trials(make, again)
@@ -498,7 +508,12 @@ def check_shared_trials(make: Make, again: Reopen) -> None:
 def check_workers(make: Make, worker: Worker) -> None:
     """Raise AssertionError where users that release and users that do not (`releases_here`) are in
     each other's way: two of each by turns, on every kind of plan. A store that keeps this keeps
-    trials of a service, where workers assign and record, and its own process releases."""
+    trials of a service, where workers assign and record, and its own process releases.
+
+    Args:
+        make: Makes an empty store.
+        worker: Opens the same store for a worker that does not release.
+    """
     from ..live import Trial
 
     for kind in KINDS:

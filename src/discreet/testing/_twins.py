@@ -16,7 +16,12 @@ HUGE = 1e12
 
 
 def check_twin(row: Policy, case: Case) -> None:
-    """Fixed rewards: at a huge budget the policy and its twin choose the same arms."""
+    """Fixed rewards: at a huge budget the policy and its twin choose the same arms.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     if case.twin is None:
         return
     rich = at_huge_budget(row)
@@ -33,7 +38,14 @@ def check_twin(row: Policy, case: Case) -> None:
 
 
 def at_huge_budget(row: Policy) -> Policy:
-    """The same policy with noise that is too small to matter."""
+    """The same policy with noise that is too small to matter.
+
+    Args:
+        row: The policy.
+
+    Returns:
+        The policy.
+    """
     changed: dict[str, Any] = {}
     for name in ("release", "rule"):
         part: Any = getattr(row, name)  # its own dataclass

@@ -9,7 +9,17 @@ from ..policies.releases import Release
 
 
 def unchecked_policy(name: str, schedule: Schedule, release: Release, rule: Rule) -> Policy:
-    """A policy whose parts were not asked whether they go together. Never for anyone's data."""
+    """A policy whose parts were not asked whether they go together. Never for anyone's data.
+
+    Args:
+        name: What the policy is called.
+        schedule: Its schedule.
+        release: Its release.
+        rule: Its rule.
+
+    Returns:
+        The policy.
+    """
     row: Policy = object.__new__(Policy)
     parts = {
         "name": name, "schedule": schedule, "release": release, "rule": rule, "reference": "",

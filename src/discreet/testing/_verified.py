@@ -20,7 +20,12 @@ MOST_ARMS = 4
 
 
 def check_verified(row: Policy | LinearPolicy, case: Case) -> None:
-    """Every policy that can verify itself: finite-armed, identifying and linear ones."""
+    """Every policy that can verify itself: finite-armed, identifying and linear ones.
+
+    Args:
+        row: The policy.
+        case: Size, seeds and twin of the checks.
+    """
     arms, horizon = min(case.arms, MOST_ARMS), min(case.horizon, MOST_ROUNDS)
     for live in (False, True):
         try:

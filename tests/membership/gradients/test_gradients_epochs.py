@@ -141,7 +141,7 @@ def test_bad_games_are_refused() -> None:
 
 
 def test_figure_7_2_on_the_sample(tmp_path: Path) -> None:
-    done = figure("thesis2024", "7.2").run(Size(320, 6), seed=1)
+    done = figure("thesis2024", "7.2").run(Size(320, 2), seed=1)
     assert [panel.setting for panel in done.panels[:3]] == [
         f"shipped sample of Fashion-MNIST, linear: {name}"
         for name in ("easiest", "median", "hardest")

@@ -26,10 +26,12 @@ each other has one owner: whoever loads it goes on with it, and the object befor
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from ..._checks import Name
@@ -43,6 +45,11 @@ Moved = Callable[[], Json]
 """What a place has changed of `state["protocol"]`, when it is asked for."""
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def name_text(unit: Name) -> str:
+    """A name as it is stored, in JSON; of a text without the way through an encoder."""
+    return encode_basestring_ascii(unit) if type(unit) is str else json.dumps(unit)
 
 
 def bare(error: BaseException) -> BaseException:

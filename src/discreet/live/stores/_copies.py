@@ -21,7 +21,7 @@ from ._witness import ENDING, Witness, sync
 
 AS_IT_IS = {
     "heads": "trial - ?, version, generation, moved, assigned, taken",
-    "places": "unit, trial - ?, turn, arm, block, slot, at, number, due",
+    "places": "unit, trial - ?, turn, arm, block, slot, at, number, due, share",
     "releases": "trial - ?, generation, block",
     "beats": "trial - ?, number",
     **people.TABLES,

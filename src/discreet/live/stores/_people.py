@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..._checks import Name
+from ._base import name_text
 
 if TYPE_CHECKING:
     from ._base import Json
@@ -74,7 +75,7 @@ def new_token(unit: Name) -> str:
 
 def token_of(secret: str, unit: Name) -> str:
     """By what a forgotten unit is known if it comes again."""
-    return hmac.new(bytes.fromhex(secret), json.dumps(unit).encode(), hashlib.sha256).hexdigest()
+    return hmac.new(bytes.fromhex(secret), name_text(unit).encode(), hashlib.sha256).hexdigest()
 
 
 def chained(key: str, before: str, text: str) -> str:
@@ -313,7 +314,7 @@ class SqlPeople(Notes):
                 "SELECT p.block, p.slot FROM places p "
                 "JOIN open_blocks b ON b.trial = p.trial AND b.block = p.block "
                 "WHERE p.unit = ? AND p.trial = ? ORDER BY p.turn",
-                (json.dumps(unit), self.trial),
+                (name_text(unit), self.trial),
             ).fetchall()
         ]
 
@@ -323,7 +324,7 @@ class SqlPeople(Notes):
             "INSERT INTO forgotten VALUES (?, ?) ON CONFLICT DO NOTHING",
             (self.trial, token_of(self._known_secret(), unit)),
         )
-        self._rename(json.dumps(unit))
+        self._rename(name_text(unit))
 
     def _rename(self, text: str) -> None:
         token = json.dumps(new_token(json.loads(text)))
@@ -432,7 +433,7 @@ class SqlPeople(Notes):
         found = self.base.one(
             "SELECT k.code FROM kits k WHERE k.trial = ? AND k.unit = ? "
             "ORDER BY k.number DESC LIMIT 1",
-            (self.trial, json.dumps(unit)),
+            (self.trial, name_text(unit)),
         )
         return None if found is None else str(found[0])
 
@@ -445,6 +446,6 @@ class SqlPeople(Notes):
         assert found is not None
         self.base.run(
             "UPDATE kits SET unit = ? WHERE trial = ? AND arm = ? AND number = ?",
-            (json.dumps(unit), self.trial, arm, found[0]),
+            (name_text(unit), self.trial, arm, found[0]),
         )
         return str(found[1])

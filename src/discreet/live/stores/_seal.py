@@ -25,6 +25,8 @@ KEY, NONCE = 32, 12
 """Bytes of a key and of a nonce."""
 ROOM = 24
 """Characters of a feature, a count of assignments or a number of the ledger."""
+FIRST, SHORT = bytes(4), 32
+"""The number of the first part of the stream that is added to a text; bytes of a part."""
 NO_KEY = bytes(KEY)
 """In place of a key that was overwritten."""
 SILENT, ANSWERED = b"\0", b"\1"
@@ -42,12 +44,16 @@ def sealed(key: bytes, text: bytes) -> bytes:
 
 
 def sealed_many(key: bytes, texts: Sequence[bytes]) -> list[bytes]:
-    """Several short texts, each with another nonce."""
-    random, found = secrets.token_bytes(NONCE * len(texts)), list[bytes]()
-    for at, text in enumerate(texts):
-        nonce = random[NONCE * at : NONCE * (at + 1)]
-        found.append(nonce + _added(key, nonce, text))
-    return found
+    """Several short texts of one length, each with another nonce."""
+    random = secrets.token_bytes(NONCE * len(texts))
+    nonces = [random[at : at + NONCE] for at in range(0, len(random), NONCE)]
+    hidden = _added_many(key, nonces, texts)
+    return [nonce + text for nonce, text in zip(nonces, hidden, strict=True)]
+
+
+def opened_many(key: bytes, found: Sequence[bytes]) -> list[bytes]:
+    """Several short texts of one length again."""
+    return _added_many(key, [each[:NONCE] for each in found], [each[NONCE:] for each in found])
 
 
 def opened(key: bytes, found: bytes) -> bytes:
@@ -57,12 +63,22 @@ def opened(key: bytes, found: bytes) -> bytes:
 
 def _added(key: bytes, nonce: bytes, text: bytes) -> bytes:
     size, start = len(text), key + nonce
-    stream = sha256(start + b"\0\0\0\0").digest()
+    stream = sha256(start + FIRST).digest()
     if size > len(stream):
         parts = range(1, -(-size // len(stream)))
         stream += b"".join(sha256(start + n.to_bytes(4, "big")).digest() for n in parts)
     pad = int.from_bytes(stream[:size], "big")
     return (int.from_bytes(text, "big") ^ pad).to_bytes(size, "big")
+
+
+def _added_many(key: bytes, nonces: Sequence[bytes], texts: Sequence[bytes]) -> list[bytes]:
+    """The same for texts that one part of the stream covers: they are added all at once."""
+    size = len(texts[0]) if texts else 0
+    assert size <= SHORT
+    pads = b"".join([sha256(key + nonce + FIRST).digest()[:size] for nonce in nonces])
+    pad, text = int.from_bytes(pads, "big"), int.from_bytes(b"".join(texts), "big")
+    found = (pad ^ text).to_bytes(len(pads), "big")
+    return [found[at : at + size] for at in range(0, len(found), size or 1)]
 
 
 def outcome_text(value: int | None) -> bytes:

@@ -62,7 +62,7 @@ def driver() -> Any:
 COLUMNS = {
     "places": (
         "TEXT", "BIGINT", "BIGINT", "BYTEA", "TEXT", "BIGINT", "DOUBLE PRECISION", "BIGINT",
-        "DOUBLE PRECISION",
+        "DOUBLE PRECISION", "DOUBLE PRECISION",
     ),
     "pending": ("BIGINT", "TEXT", "BIGINT", "BYTEA", "BYTEA", "BIGINT"),
 }  # fmt: skip

@@ -34,11 +34,11 @@ from ..._checks import Name
 from ...errors import DamagedFile, InvalidArgument, TrialError
 from .._rules import VOID, Action, Member, Place, is_void
 from . import _seal as seal
-from ._base import Json, Moved, unheld
+from ._base import Json, Moved, name_text, unheld
 from ._copies import write_backup
 from ._memory import HeldBlock, MemoryStore
 from ._people import HeldPeople, SqlPeople
-from ._transactions import Transactions
+from ._transactions import ROOM_FOR_TRIALS, Transactions
 from ._witness import Line, changed, changes
 
 T = TypeVar("T")
@@ -224,7 +224,7 @@ class SqlStore:
 
     @property
     def _trial(self) -> int:
-        return self._base.first + self._number
+        return self._base.home * ROOM_FOR_TRIALS + self._number
 
     @property
     def trial(self) -> int:
@@ -457,9 +457,9 @@ class SqlStore:
             return
         self._flush()
         batch, rows = self._batch, dict[Name, Any]()
-        texts = {json.dumps(unit): unit for unit in units}
+        texts = {name_text(unit): unit for unit in units}
         for text, *row in self._base.run(
-            "SELECT unit, arm, turn, block, slot, due, at, number FROM places "
+            "SELECT unit, arm, turn, block, slot, due, at, number, share FROM places "
             f"WHERE trial = ? AND unit {self._base.AMONG} ORDER BY turn",
             (self._trial, self._base.several(list(texts))),
         ).fetchall():
@@ -467,12 +467,12 @@ class SqlStore:
         for unit in units:
             batch.members[unit] = None
         seats: list[tuple[str, int]] = []
-        for unit, (arm, turn, block, slot, due, at, number) in rows.items():
+        for unit, (arm, turn, block, slot, due, at, number, share) in rows.items():
             chosen = int.from_bytes(arm, "big")
             if block is None:
                 batch.members[unit] = Member(chosen, turn)
                 continue
-            batch.members[unit] = Member(chosen, turn, block, slot)
+            batch.members[unit] = Member(chosen, turn, block, slot, share)
             if block in self._rows:
                 batch.by_seat[block, slot] = Place(unit, chosen, due, None, False, at, number)
                 seats.append((block, slot))
@@ -481,7 +481,7 @@ class SqlStore:
 
     @unheld
     def _expect_outcomes(self, seats: Sequence[tuple[str, int]]) -> None:
-        batch = self._batch
+        batch, found = self._batch, dict[str, list[tuple[int, bytes]]]()
         for block, slot, sealed in self._base.run(
             f"SELECT block, slot, outcome FROM pending WHERE trial = ? AND block "
             f"{self._base.AMONG} AND slot {self._base.AMONG_NUMBERS}{self._base.AND_HOLD}",
@@ -491,8 +491,11 @@ class SqlStore:
                 self._base.several([slot for _, slot in seats]),
             ),
         ).fetchall():
-            text = seal.opened(self._rows[block].key, sealed)
-            batch.outcomes[block, slot] = seal.outcome_in(text)
+            found.setdefault(block, []).append((slot, sealed))
+        for block, own in found.items():
+            texts = seal.opened_many(self._rows[block].key, [sealed for _, sealed in own])
+            for (slot, _), text in zip(own, texts, strict=True):
+                batch.outcomes[block, slot] = seal.outcome_in(text)
 
     def flush_if_any(self) -> None:
         """Before something is read that was not expected, what waits is written."""
@@ -554,15 +557,17 @@ class SqlStore:
             return self._batch.members[unit]
         self.flush_if_any()
         found = self._base.one(
-            "SELECT arm, turn, block, slot FROM places WHERE unit = ? AND trial = ? "
+            "SELECT arm, turn, block, slot, share FROM places WHERE unit = ? AND trial = ? "
             "ORDER BY turn DESC LIMIT 1",
-            (json.dumps(unit), self._trial),
+            (name_text(unit), self._trial),
         )
         if found is None:
             return None
-        arm, turn, block, slot = found
+        arm, turn, block, slot, share = found
         number = int.from_bytes(arm, "big")
-        return Member(number, turn) if block is None else Member(number, turn, block, slot)
+        if block is None:
+            return Member(number, turn)
+        return Member(number, turn, block, slot, share)
 
     def place_at(self, block: str, slot: int) -> Place:
         """One place; of the last one it is asked again and again when it was taken."""
@@ -709,6 +714,8 @@ class SqlStore:
                 self._open_block(key)
                 for slot, place in enumerate(block.places):
                     entry = Member(place.arm, turns[key, slot], key, slot)
+                    if members[place.unit][:4] == entry[:4]:
+                        entry = members[place.unit]
                     self._seat(place.unit, entry, place)
                 for slot, value in block.outcomes.items():
                     self._note(key, slot, value)
@@ -1034,14 +1041,14 @@ class SqlStore:
         )  # fmt: skip
         here = (None, None) if member.slot < 0 else (member.block, member.slot)
         row = (
-            json.dumps(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
-            number, due,
+            name_text(unit), self._trial, member.used, member.arm.to_bytes(4, "big"), *here, at,
+            number, due, member.share,
         )  # fmt: skip
         if self._base.is_gathering:
             self._batch.places.append(row)
             self._batch.members[unit] = member
         else:
-            self._base.run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._base.run("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _seat(self, unit: Name, member: Member, place: Place) -> None:
         row, action = self._rows[member.block], None
@@ -1110,7 +1117,7 @@ class SqlStore:
             return
         other = self._base.one(
             "SELECT 1 FROM places WHERE unit = ? AND trial <> ? AND trial BETWEEN ? AND ? LIMIT 1",
-            (json.dumps(unit), self._trial, *self._base.trials),
+            (name_text(unit), self._trial, *self._base.trials),
         )
         if other is None:  # perhaps one that has withdrawn there
             numbers = self._base.run(

@@ -263,7 +263,15 @@ def laplace_parts(setting: Setting, sizes: Sequence[int], *parts: tuple[float, i
 
 
 def zeros(arms: int, source: Source) -> Floats:
-    """Sums at zero: floats in simulation, exact integers on the secure path."""
+    """Sums at zero: floats in simulation, exact integers on the secure path.
+
+    Args:
+        arms: How many arms there are.
+        source: Where noise comes from.
+
+    Returns:
+        The sums.
+    """
     import numpy as np
 
     return np.zeros(arms, np.int64 if source.secure else np.float64)

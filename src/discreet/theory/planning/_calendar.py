@@ -35,6 +35,7 @@ from ...simulator._record import Figure, Probability, figure
 from ...simulator._results import Result
 from ...simulator.calendar import Calendar, Delay, Drift, calendar
 from ...simulator.calendar._runs import checked_size
+from ._designs import DesignLine, Wanted, chosen, design_lines
 from ._plan import number
 from ._progress import Steps
 
@@ -158,6 +159,13 @@ class TrialPlan:
     seed: int
     lines: tuple[TrialLine, ...]
     deadlines: tuple[Deadline, ...]
+    designs: tuple[DesignLine, ...]
+    """tests beside the race and the adaptive trial"""
+
+    @property
+    def advice(self) -> dict[str, str]:
+        """Which design to take, by what is wanted: "treat well", "conclude" or "both"."""
+        return chosen(self.designs)
 
     @property
     def equal(self) -> float:
@@ -178,6 +186,8 @@ class TrialPlan:
             "lines": [line.to_dict() for line in self.lines],
             "deadlines": [deadline.to_dict() for deadline in self.deadlines],
             "prices": [price.to_dict() for price in self.prices],
+            "designs": [design.to_dict() for design in self.designs],
+            "advice": self.advice,
             "recommendation": list(self.recommendation),
         }
 
@@ -269,6 +279,7 @@ def plan_trial(
     epsilon: float = 1.0,
     epsilons: Sequence[float] = (),
     risk: float = 0.05,
+    strata: int | Sequence[float] = 1,
     deadlines: Sequence[str | timedelta | float] | None = None,
     runs: int | None = None,
     seed: int = 1,
@@ -293,7 +304,8 @@ def plan_trial(
         trend: Compare arms within epochs alone.
         epsilon: The budget.
         epsilons: Further budgets to show.
-        risk: The probability that the race declares a wrong winner.
+        risk: The probability that the race declares a wrong winner, and that a test errs.
+        strata: How many groups release their own sums, or their shares, for a test by stratum.
         deadlines: Other deadlines to show.
         runs: Simulated trials. Default: 1,000, fewer of more than 20,000 participants.
         seed: Random seed, for reproducible results.
@@ -327,9 +339,10 @@ def plan_trial(
     many = enough if runs is None else count("runs", runs, most=MOST_RUNS)
     given: dict[str, Any] = {"horizon": size, "runs": many, "seed": seed, "threads": threads}
     environment = Bernoulli(clean)
+    groups = _groups(strata, len(clean))
     equal = Bernoulli([math.fsum(clean) / len(clean)] * len(clean))
     others = _scan(asked.delay, delay, deadlines)
-    with Steps(len(wanted) + 2 + len(others), "simulating trials", progress) as steps:
+    with Steps(len(wanted) + 3 + len(others), "simulating trials", progress) as steps:
         given["progress"] = Bar(above=steps)
         lines = _lines(wanted, wrong, asked, (environment, equal), given, steps)
         scan = []
@@ -338,9 +351,25 @@ def plan_trial(
             trials = _trials(_row(wanted[0], wanted[0]), environment, answered, given)
             scan.append(_deadline(trials, answered))
             steps.advance(f"with a deadline of {late.deadline:g} days")
+        still = asked.drift is None and not asked.trend
+        compared = Wanted(clean, size, wanted[0], wrong, seed, groups)
+        designs = design_lines(compared, _row(wanted[0], wanted[0]), lines[0], still)
+        steps.advance("designs beside each other")
     return TrialPlan(
-        clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), tuple(scan)
-    )  # fmt: skip
+        clean, size, asked, wanted[0], wrong, many, seed, tuple(lines), tuple(scan), designs
+    )
+
+
+def _groups(strata: int | Sequence[float], arms: int) -> tuple[float, ...]:
+    """Shares of strata; none where there is one."""
+    from ...confirm._sizes import shares_of
+
+    found = shares_of(strata)
+    if found and arms > 2:
+        raise InvalidArgument(
+            "strata", "be 1 with more than two arms", strata, "leave it out, or compare two arms"
+        )
+    return found
 
 
 def _lines(

@@ -14,9 +14,18 @@ if TYPE_CHECKING:
 
     from ...report import Page
     from ._calendar import Deadline, Price, TrialLine, TrialPlan
+    from ._designs import DesignLine
 
 TRIAL_HEADER = ["", "on worse arms", "regret", "days", "best named", "used"]
 RACE_HEADER = ["", "declared", "participants", "days", "false winners, equal arms"]
+DESIGN_HEADER = [
+    "", "power", "type I error", "at most", "in the trial", "on worse arms, of all",
+]  # fmt: skip
+DESIGNS = (
+    "Tests are exact, epochs simulated, without late or missing outcomes; the race and the "
+    "adaptive trial are those above. Power: the best arm is shown to be better; of the adaptive "
+    "trial, by the interval of the difference at the end."
+)
 SCAN_HEADER = ["deadline", "answers in time", "regret", "days"]
 PRICE_HEADER = ["ε", "noise alone, regret", "privacy, regret", "privacy, on worse arms"]
 FIGURES = (
@@ -40,7 +49,7 @@ MISSING = (
 
 def notes(plan: TrialPlan) -> tuple[str, ...]:
     """What the tables mean."""
-    return FIGURES, EPOCHS if plan.calendar.trend else BLOCKS, MISSING
+    return FIGURES, EPOCHS if plan.calendar.trend else BLOCKS, MISSING, DESIGNS
 
 
 def text(plan: TrialPlan, width: int = 100) -> str:
@@ -53,6 +62,9 @@ def text(plan: TrialPlan, width: int = 100) -> str:
     lines += ["", wrapped(f"Equal allocation has a regret of {number(plan.equal)}.", width)]
     lines += ["", "THE PRICE OF PRIVACY"]
     lines += aligned(PRICE_HEADER, [price_cells(price) for price in plan.prices], shown)
+    lines += ["", f"TO CONCLUDE (ε = {plan.epsilon:g}, risk {plan.risk:g})"]
+    lines += aligned(DESIGN_HEADER, [design_cells(line) for line in plan.designs], shown)
+    lines += ["", *(f"- {aim}: {name}" for aim, name in plan.advice.items())]
     lines += ["", f"A RACE FOR A WINNER (risk {plan.risk:g}; permuted blocks)"]
     raced = [line for line in plan.lines if line.declared is not None]
     lines += aligned(RACE_HEADER, [race_cells(line) for line in raced], shown)
@@ -87,6 +99,12 @@ def page(plan: TrialPlan) -> Page:
         PRICE_HEADER, [price_cells(price) for price in plan.prices],
         caption="Beside the same blocks or epochs without noise, and beside the trial that is not "
         "private.", numeric=(0, 1, 2, 3),
+    )  # fmt: skip
+    sheet.section("To conclude").table(
+        DESIGN_HEADER, [design_cells(line) for line in plan.designs],
+        caption="; ".join(f"to {aim}: {name}" for aim, name in plan.advice.items()).replace(
+            "to both", "for both"
+        ) + ".", numeric=(1, 2, 3, 4, 5),
     )  # fmt: skip
     raced = [line for line in plan.lines if line.declared is not None]
     sheet.section("A race for a winner").figure(
@@ -156,6 +174,15 @@ def race_cells(line: TrialLine) -> list[str]:
     return [
         line.label, likely(line.declared), ranged(line.race_participants), ranged(line.race_days),
         likely(line.false_winners),
+    ]  # fmt: skip
+
+
+def design_cells(line: DesignLine) -> list[str]:
+    """One line of the comparison of designs."""
+    shares = (line.power, line.error, line.bound)
+    return [
+        line.name, *("-" if share is None else f"{share:.3f}" for share in shares),
+        number(line.participants), number(line.on_worse),
     ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ._designs import INDEX, RACE
 from ._plan import number
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 GAIN = 0.99
 """Of what equal allocation loses: below that, adapting is worth its while."""
 POWER = 0.8
-"""Below this a race is said to be too small."""
+"""Below this a test is said to have little power."""
 
 
 def ranged(value: Figure) -> str:
@@ -35,7 +36,7 @@ def likely(value: Probability) -> str:
 def recommendation(plan: TrialPlan) -> tuple[str, ...]:
     """What to write into the protocol, and what it rests on."""
     own = plan.lines[0]
-    said = [allocation(plan, own), conduct(plan), price(plan), declaration(plan, own)]
+    said = [allocation(plan, own), conduct(plan), price(plan), declaration(plan)]
     if plan.deadlines:
         said.append(follow_up(plan))
     said.append(missing(plan))
@@ -102,28 +103,38 @@ def price(plan: TrialPlan) -> str:
     )
 
 
-def declaration(plan: TrialPlan, line: TrialLine) -> str:
-    """Whether a winner can be declared."""
-    assert line.declared is not None
-    assert line.race_participants is not None
-    assert line.race_days is not None
-    assert line.false_winners is not None
-    power = (
-        f"power {likely(line.declared)} at {line.label}, {number(line.race_participants.mean)} "
-        f"participants and {number(line.race_days.mean)} days on average; with equal arms a winner "
-        f"is declared with probability {likely(line.false_winners)}, by design at most "
-        f"{plan.risk:g}"
-    )
-    if line.declared >= POWER:
+def declaration(plan: TrialPlan) -> str:
+    """Which design to take, by what is wanted."""
+    known = {line.name: line for line in plan.designs}
+    race, adaptive = known[RACE], known[INDEX]
+    assert race.power is not None
+    by_race = f"a race declares a winner with probability {race.power:.3f}"
+    intervals = "" if adaptive.power is None else (
+        f" The adaptive trial has intervals that hold at level {1.0 - plan.risk:g}; that of the "
+        f"difference excludes 0 in {100.0 * adaptive.power:.0f} % of trials."
+    )  # fmt: skip
+    if "conclude" not in plan.advice:
         return (
-            f"Confirmatory question: run the race (concurrent permuted blocks): {power}. The "
-            "adaptive trial names an arm and controls no error rate."
+            f"Confirmatory question: {by_race}. No test was planned here, for so many or so few "
+            f"participants: see discreet.confirm.{'design' if len(plan.means) == 2 else 'several'}."
+            f"{intervals}"
         )
-    return (
-        f"Confirmatory question: {plan.horizon:,} participants are too few for a race ({power}). "
-        "Take more, a larger difference worth detecting, or fewer arms; the adaptive trial names "
-        "an arm and controls no error rate."
+    test, both = (known[plan.advice[aim]] for aim in ("conclude", "both"))
+    assert test.power is not None
+    said = (
+        f"Confirmatory question: take a group-sequential test ({test.what}): power "
+        f"{test.power:.3f}, type I error at most {test.bound:.3f}, {number(test.participants)} "
+        f"participants on average; {by_race}."
     )
+    if test.power < POWER:
+        said += " That power is low: take more participants, or a larger difference."
+    if both is not test:
+        assert both.power is not None
+        said += (
+            f" To conclude and to treat well: {both.name}, with power {both.power:.3f} and "
+            f"{number(both.on_worse)} of {plan.horizon:,} on a worse arm."
+        )
+    return said + intervals
 
 
 def follow_up(plan: TrialPlan) -> str:

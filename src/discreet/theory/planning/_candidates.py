@@ -5,18 +5,25 @@ A row can be used if what it guarantees for the whole run implies view DP with t
 that its entry in the catalogue names, which play better in practice: α = 1 for the AdaP and AdaC
 families, batches that grow by 1.5 for DP-IMED and DP-KLUCB, the experimental width for private UCB.
 None of them touches the guarantee.
+
+Policies with a `portion` of the horizon for their first batches are tuned: also with first batches
+of the usual length, twice and four times that, up to a third of the horizon in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ...policies import CATALOGUE, Policy
 from ...policies._catalogue import Row
+from ...policies._schedules import growth_of
 from ...privacy._guarantees import Definition, Guarantee
 from ...privacy.budgets import Approximate, Budget, Pure
 from ._question import Question
+
+TIMES, WIDEST = (1, 2, 4), 3
+"""First batches that policies are tuned by, and the `portion` that limits them."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +32,25 @@ class Candidate:
 
     row: str
     options: Mapping[str, object] = field(default_factory=dict)
+    times: int | None = None
+    """The first batch, as a multiple of the usual one; None for that one, with its usual limit."""
 
     @property
     def label(self) -> str:
         """ "adap-ucb (alpha = 1)"."""
-        said = ", ".join(f"{name} = {_short(value)}" for name, value in self.options.items())
-        return f"{self.row} ({said})" if said else self.row
+        said = [f"{name} = {_short(value)}" for name, value in self.options.items()]
+        if self.times is not None:
+            said.append(f"first batch × {self.times}")
+        return f"{self.row} ({', '.join(said)})" if said else self.row
+
+    def settings(self, epsilon: float, delta: float) -> dict[str, object]:
+        """The options at a budget, that of the first batch among them."""
+        if self.times is None:
+            return dict(self.options)
+        own = CATALOGUE[self.row].policy(self.budget(epsilon, delta), **self.options)
+        growth = growth_of(own.schedule, own.setting(2))
+        assert growth is not None
+        return {**self.options, "first": self.times * growth.first, "portion": WIDEST}
 
     def budget(self, epsilon: float, delta: float) -> Budget:
         """The budget of a kind that the row takes."""
@@ -40,7 +60,8 @@ class Candidate:
 
     def policy(self, epsilon: float, delta: float) -> Policy:
         """The row for that budget."""
-        return CATALOGUE[self.row].policy(self.budget(epsilon, delta), **self.options)
+        options = self.settings(epsilon, delta)
+        return CATALOGUE[self.row].policy(self.budget(epsilon, delta), **options)
 
     @property
     def each_round(self) -> bool:
@@ -67,8 +88,27 @@ def candidates(asked: Question) -> tuple[list[Candidate], dict[str, str]]:
         if reason:
             refused[name] = reason
         else:
-            serving += [Candidate(name, options) for options in ({}, *row.offered)]
+            own = [Candidate(name, options) for options in ({}, *row.offered)]
+            serving += own
+            if "portion" in row.options:
+                serving += tuned(own, asked)
     return serving, refused
+
+
+def tuned(own: Sequence[Candidate], asked: Question) -> list[Candidate]:
+    """The same with other first batches, each length once."""
+    arms = min(len(means) for means in asked.scenarios)
+    found = []
+    for candidate in own:
+        lengths = set()
+        for times in (None, *TIMES):
+            longer = replace(candidate, times=times)
+            policy = longer.policy(asked.epsilon, asked.delta)
+            length = growth_of(policy.schedule, policy.setting(arms, asked.horizon))
+            if length not in lengths and times is not None:
+                found.append(longer)
+            lengths.add(length)
+    return found
 
 
 def refusal(row: Row, asked: Question) -> str:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..._checks import check_is
 from ..._notebooks import plain
 from ...errors import InvalidArgument
 from ...policies import CATALOGUE, Policy
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from .._features import Worth
     from ._widths import Widths
 
+FIELD = ("dp-imed", "laplace-imed", "gauss-imed", "dp-klucb", "adap-klucb")
+"""With a trusted server, one of these had the lowest regret, or one that could not be told from the
+lowest, in every one of 80 random questions (`benchmarks/planner.py --field`): K from 2 to 16, T
+from 100 to 1e5, ε from 0.01 to 10, with and without δ."""
+OUTSIDE = "not simulated: never better than the others where all were; all_policies=True has them"
 DOUBT = 2.0
 """Half widths of the 95 % interval by which a policy must be below equal allocation to help: about
 four standard errors, because it is the best of some twenty candidates."""
@@ -214,13 +220,15 @@ def plan(
     features: int | None = None,
     gain: float | None = None,
     problem: LinearProblem | None = None,
+    all_policies: bool = False,
     seed: int = 1,
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Plan:
     """What privacy will cost, for a range of budgets, and which policy to take.
 
-    Every policy that can be used is simulated, with the arms in random order.
+    The policies that have been the best in measured questions like this one are simulated, with
+    the arms in random order; or all that can be used.
 
     Args:
         means: The expected rate of every arm.
@@ -238,6 +246,8 @@ def plan(
         features: The number of features.
         gain: By how much the best arm for each participant beats the best for all.
         problem: Instead of these two, a problem from past data (`discreet.theory.past_problem`).
+        all_policies: Whether all policies that can be used are simulated. The first time that
+            takes longer, for each has to be compiled.
         seed: Random seed, for reproducible results.
         threads: The number of threads. Default: all cores.
         progress: Whether to show a bar. Default: on a terminal.
@@ -261,10 +271,7 @@ def plan(
         contexts=contexts,
     )  # fmt: skip
     check_threads(threads)
-    if asked.goal == "identify":
-        from ._samples import predict_samples as predict
-    else:
-        from ._regret import predict_regret as predict
+    check_is("all_policies", all_policies, bool, "use True or False")
 
     worth, said = None, ""
     if asked.contexts != "none":
@@ -272,7 +279,14 @@ def plan(
         worth, said = contexts_pay(
             asked.contexts, asked.horizon, asked.budget, told, seed=asked.seed, threads=threads
         )
-    found = predict(asked, threads, progress)
+    if asked.goal == "identify":
+        from ._samples import predict_samples
+
+        found = predict_samples(asked, threads, progress)
+    else:
+        from ._regret import predict_regret
+
+        found = predict_regret(asked, threads, progress, all_policies)
     if not found.predictions or asked.epsilon not in {p.epsilon for p in found.predictions}:
         if not found.complete:
             raise KeyboardInterrupt
@@ -323,9 +337,24 @@ class Found:
     complete: bool
 
 
-def serving_and_refused(asked: Question) -> tuple[list[Candidate], tuple[str, ...], dict[str, str]]:
-    """Candidates, the names of their rows, and why the other rows cannot be used."""
+def in_field(asked: Question) -> bool:
+    """Whether a question is like those that `FIELD` was found by; for longer trials
+    `benchmarks/planner.py` has checked it up to T = 1e6."""
+    assert asked.horizon is not None
+    arms = max(len(means) for means in asked.scenarios)
+    usual = arms <= 16 and 100 <= asked.horizon <= 10**6
+    return asked.trust == "server" and usual and 0.01 <= asked.epsilon <= 10.0
+
+
+def serving_and_refused(
+    asked: Question, all_policies: bool
+) -> tuple[list[Candidate], tuple[str, ...], dict[str, str]]:
+    """Candidates, the names of their policies, and why the others are left out."""
     entrants, refused = candidates(asked)
+    if in_field(asked) and not all_policies:
+        outside = [entrant.row for entrant in entrants if entrant.row not in FIELD]
+        entrants = [entrant for entrant in entrants if entrant.row in FIELD]
+        refused |= dict.fromkeys(outside, OUTSIDE)
     return entrants, tuple(dict.fromkeys(entrant.row for entrant in entrants)), refused
 
 

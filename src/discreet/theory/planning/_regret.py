@@ -22,9 +22,11 @@ OPEN = "imed"
 """The policy without privacy that regrets least on Bernoulli arms."""
 
 
-def predict_regret(asked: Question, threads: int | None, progress: bool | None) -> Found:
+def predict_regret(
+    asked: Question, threads: int | None, progress: bool | None, all_policies: bool = False
+) -> Found:
     """Race the candidates at every ε, the one asked for first."""
-    entrants, serving, refused = serving_and_refused(asked)
+    entrants, serving, refused = serving_and_refused(asked, all_policies)
     found: list[Prediction] = []
     opened, complete = None, True
     order = sorted(asked.epsilons, key=lambda e: (e != asked.epsilon, e))
@@ -56,8 +58,9 @@ def predicted(asked: Question, runs: Runs) -> Prediction:
     candidate = runs.candidate
     mean, low, high, usual = described(runs.pooled)
     safe = is_safe(asked, candidate, runs.median)
+    options = {} if math.isinf(runs.epsilon) else candidate.settings(runs.epsilon, asked.delta)
     return Prediction(
-        runs.epsilon, candidate.row, dict(candidate.options), candidate.label, mean, low, high,
+        runs.epsilon, candidate.row, options, candidate.label, mean, low, high,
         usual, len(runs.pooled), runs.until, lower_bound(asked, runs.epsilon), safe=safe,
     )  # fmt: skip
 

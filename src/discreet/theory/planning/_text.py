@@ -35,7 +35,7 @@ def text(plan: Plan, width: int = WIDTH) -> str:
     rest = [*free_sentences(plan), "", f"CANDIDATES AT ε = {asked.epsilon:g} ({what})"]
     rest[-2:-2] = width_lines(plan)
     end = ["", "WHAT EACH ε MEANS", *(f"- {s.sentence}" for s in plan.strengths)]
-    end += ["", "POLICIES YOU CANNOT USE", *refused_lines(plan)]
+    end += ["", "POLICIES LEFT OUT", *refused_lines(plan)]
     if not plan.complete:
         end += ["", "Interrupted: only what was finished is shown."]
     folded = partial(wrapped, width=width)

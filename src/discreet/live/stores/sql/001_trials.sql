@@ -11,6 +11,7 @@ CREATE TABLE heads(
 CREATE TABLE places(
     unit TEXT NOT NULL, trial INTEGER NOT NULL REFERENCES trials(trial), turn INTEGER NOT NULL,
     arm BLOB NOT NULL, block TEXT, slot INTEGER, at REAL, number INTEGER, due REAL,
+    share REAL,
     PRIMARY KEY(unit, trial, turn)) WITHOUT ROWID;
 CREATE UNIQUE INDEX seats ON places(trial, block, slot) WHERE block IS NOT NULL;
 CREATE TABLE keys(id SERIAL PRIMARY KEY, key BLOB NOT NULL);
