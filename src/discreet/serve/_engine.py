@@ -62,11 +62,13 @@ class Files:
         """Whether a new experiment of that name would meet an old file."""
         return self.path(name).exists()
 
+    def room(self, name: Id) -> None:
+        """The folder of a new experiment."""
+        self.path(name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+
     def store(self, name: Id) -> SqlStore:
         """The store of an experiment."""
-        path = self.path(name)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return SqliteStore(path)
+        return SqliteStore(self.path(name))
 
 
 class Rows:
@@ -80,6 +82,9 @@ class Rows:
     def has(self, name: Id) -> bool:
         """Whoever makes a trial is told by the database."""
         return False
+
+    def room(self, name: Id) -> None:
+        """Tables are made with the first trial."""
 
     def store(self, name: Id) -> SqlStore:
         """The store of an experiment."""
@@ -102,6 +107,7 @@ class Engine:
 
     def make(self, name: Id, plan: Planned) -> None:
         """A new trial; nothing is left if it cannot be made."""
+        self.home.room(name)
         self._keep(name, plan.start(self.home.store(name)))
         self._stand(name)
 
