@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 ACCEPTED = msgspec.json.encode(m.Accepted())
 encode = msgspec.json.encode
+BY_STRATUM = "An experiment by stratum has no weights: assign by calls."
 
 
 class Call(NamedTuple):
@@ -188,7 +189,7 @@ def problem_of(found: object, given: object = None) -> Refused:
 def _may_assign(call: Call) -> None:
     """A nurse is blinded: what a trial with kits answers is the code of a kit, not an arm."""
     if call.key.role == "nurse" and "kits" not in msgspec.json.decode(call.row.settings):
-        raise Refused("missing", "A blinded key gets kit codes, and this experiment has none.")
+        raise Refused("refused", "A blinded key gets kit codes, and this experiment has none.")
 
 
 async def assign(call: Call) -> Response:
@@ -253,8 +254,8 @@ async def exposures(call: Call) -> Response:
     as_known = partial(call.service.pseudonym, call.row, call.key)
 
     def hand_in(trial: Trial | Strata) -> None:
-        if not hasattr(trial, "exposed"):  # by stratum
-            raise Refused("missing")
+        if not hasattr(trial, "exposed"):
+            raise Refused("refused", BY_STRATUM)
         trial.exposed(shown, as_known)  # how many are new is not told
 
     await call.service.ask(call.row, hand_in)
@@ -270,8 +271,8 @@ async def weights(call: Call) -> Response:
 
 
 def _weights(trial: Trial | Strata) -> dict[str, Any]:
-    if not hasattr(trial, "weights"):  # by stratum
-        raise Refused("missing")
+    if not hasattr(trial, "weights"):
+        raise Refused("refused", BY_STRATUM)
     return trial.weights().to_dict()
 
 

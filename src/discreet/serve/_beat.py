@@ -12,7 +12,7 @@ are made by assignments, by looks and by the curator's own rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .._checks import Name
 from ..errors import (
@@ -62,7 +62,7 @@ class Bit(NamedTuple):
 class Quiet(NamedTuple):
     """Another call about one participant, of which nobody hears what became of it."""
 
-    name: str
+    name: Literal["withdraw", "correct"]
     arguments: tuple[Any, ...]
 
 
@@ -73,10 +73,6 @@ class Ask(NamedTuple):
 
 
 Step = Assign | Lookup | Outcome | Bit | Quiet | Ask
-
-
-class Missing(DiscreetError):
-    """This version of the library has no such method for the trial."""
 
 
 class NotStored(DiscreetError):
@@ -203,11 +199,8 @@ def _no_stratum(stratum: object) -> InvalidArgument:
 
 def _quietly(trial: Trial | Strata, step: Quiet) -> Any:
     """A call whose refusals are not told: they say what is known of a participant."""
-    method = getattr(trial, step.name, None)
-    if method is None:
-        return Missing(step.name)
     try:
-        method(*step.arguments)
+        getattr(trial, step.name)(*step.arguments)
     except InvalidArgument as error:
         if error.argument == "outcome":  # its range is public
             return _clean(error)

@@ -365,7 +365,7 @@ async def papers(request: Request, key: KeyRow) -> Response:
     row = row_of(request, key)
     write = getattr(reports, "papers", None)
     if write is None:
-        raise Refused("missing")
+        raise Refused("refused")
     text = await service.ask(row, lambda trial: write(trial).markdown())
     return _file(str(text), f"{row.id}-papers.md")
 

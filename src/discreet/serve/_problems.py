@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from ..errors import AlreadyOpen, ClockJumped, DiscreetError, Fenced, InvalidArgument, TrialBusy
 from ..policies._registry import every_entry
-from ._beat import Missing, NotStored
+from ._beat import NotStored
 
 MEDIA = "application/problem+json"
 
@@ -58,7 +58,6 @@ KINDS = {
                      "Use a new one for every new request."),
     "rate": Kind(429, "Too many requests", "Wait for as long as the header Retry-After says."),
     "internal": Kind(500, "The service failed", "What was sent is repeated nowhere."),
-    "missing": Kind(501, "This version cannot do that", "Upgrade the service."),
     "fenced": Kind(503, "The experiment is fenced",
                    "Its file is not known to be the newest; see the page on running the service."),
     "clock": Kind(503, "The clock has jumped",
@@ -110,7 +109,7 @@ def refusal(error: DiscreetError, given: Any = None, otherwise: str = "refused")
         return Refused("invalid", words, error.argument if words else "")
     for kind, name in (
         (Fenced, "fenced"), (ClockJumped, "clock"), (AlreadyOpen, "storage"),
-        (TrialBusy, "busy"), (NotStored, "storage"), (Missing, "missing"),
+        (TrialBusy, "busy"), (NotStored, "storage"),
     ):  # fmt: skip
         if isinstance(error, kind):
             return Refused(name)

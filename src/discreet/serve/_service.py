@@ -332,7 +332,12 @@ class Service:
             _value(found)
 
     async def quietly(
-        self, row: ExperimentRow, key: KeyRow, method: str, unit: str | int, *more: Any
+        self,
+        row: ExperimentRow,
+        key: KeyRow,
+        method: Literal["withdraw", "correct"],
+        unit: str | int,
+        *more: Any,
     ) -> None:
         """Another call about a participant, likewise."""
         step = Quiet(method, (self.pseudonym(row, key, unit), *more))
