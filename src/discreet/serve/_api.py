@@ -20,7 +20,7 @@ from . import _messages as m
 from ._beat import Bit
 from ._device import randomiser_of
 from ._events import events_of
-from ._keys import is_valid
+from ._keys import is_loopback, is_valid
 from ._metrics import MEDIA as METRICS_MEDIA
 from ._metrics import text_of
 from ._problems import Refused, refusal
@@ -415,7 +415,12 @@ async def ready(call: Call) -> Response:
 
 
 async def metrics(call: Call) -> Response:
-    """For Prometheus. Nothing in them depends on who has answered."""
+    """For Prometheus. Nothing in them depends on who has answered. From this host without a key."""
+    asker = call.request.client
+    if asker is None or not is_loopback(asker.host):
+        key = call.service.holder(call.request.headers.get("authorization", ""))
+        if key is None or key.experiment is not None or key.role not in ("admin", "monitor"):
+            raise Refused("key")
     return Response(text_of(call.service), 200, HEADERS, METRICS_MEDIA)
 
 

@@ -8,6 +8,7 @@ key has one role, for one experiment or for all of a tenant. Nobody reads outcom
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import re
 import secrets as random
 import time
@@ -64,6 +65,14 @@ def holder(register: Register, secrets: Secrets, header: str) -> KeyRow | None:
     known = row.mac if row is not None else "0" * 64
     same = hmac.compare_digest(known, secrets.mac("key", name, secret))
     return row if same and is_valid(row, time.time()) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this host."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class Rate(NamedTuple):

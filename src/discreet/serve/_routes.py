@@ -104,7 +104,7 @@ ENDPOINTS = (
              {202: m.Accepted}, (404, 409), records=True),
     Endpoint("GET", "/healthz", api.health, OPEN, None, {200: m.Health}),
     Endpoint("GET", "/readyz", api.ready, OPEN, None, {200: m.Health}),
-    Endpoint("GET", "/metrics", api.metrics, OPEN, None, {200: "text/plain"}),
+    Endpoint("GET", "/metrics", api.metrics, OPEN, None, {200: "text/plain"}, (401,)),
     Endpoint("GET", "/v1/openapi.json", api.openapi, OPEN, None, {200: dict[str, Any]}),
 )  # fmt: skip
 assert all(role in ROLES for one in ENDPOINTS for role in one.roles or ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 import sys
@@ -18,6 +17,7 @@ from .._checks import Unshown, one_of
 from ..errors import InvalidArgument
 from ..live.stores._postgres import URLS
 from ._app import create_app
+from ._keys import is_loopback
 from ._service import PARTS, Part, Service, Settings
 from ._writer import BEAT, SERVER_BEAT
 
@@ -48,11 +48,7 @@ class Server(uvicorn.Server):
 
 def check_host(host: str, behind_tls: bool) -> str:
     """Loopback, unless TLS is in front: keys and outcomes must not cross a network in clear."""
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback and not behind_tls:
+    if not is_loopback(host) and not behind_tls:
         raise InvalidArgument(
             "host", "be a loopback address, unless TLS is in front of the service", host,
             "leave it out; or, with a proxy that speaks TLS, add --behind-tls",
