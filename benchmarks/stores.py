@@ -57,6 +57,20 @@ def step_of(trial: Trial) -> float:
     return min(found)
 
 
+def single_step_of(trial: Trial) -> float:
+    """The same, one call each."""
+    found, number = [], 0
+    for _ in range(REPEATS):
+        started = time.process_time()
+        for _ in range(ROUNDS * BATCH):
+            number += 1
+            trial.assign(f"u{number}")
+            trial.record(f"u{number}", 1.0)
+        found.append((time.process_time() - started) / (ROUNDS * BATCH))
+    trial.close()
+    return min(found)
+
+
 def opening_of(make: Make, assignments: int) -> float:
     """Seconds to load a trial that has that many."""
     with planned(make("long")) as trial:
@@ -137,11 +151,14 @@ def main() -> None:
     asked.add_argument("--seconds", type=float, default=10.0)
     options = asked.parse_args()
     with stores() as makers:
-        memory = step_of(planned(None))
-        print(f"memory: {1e6 * memory:.0f} µs of processor a step")
+        single, memory = single_step_of(planned(None)), step_of(planned(None))
+        print(f"memory: {1e6 * single:.0f} µs of processor a step, {1e6 * memory:.0f} by {BATCH}")
         for name, make in makers.items():
             step = step_of(planned(make("steps")))
-            print(f"{name}, {BATCH} a commit: {1e6 * step:.0f} µs, {step / memory:.2f} x memory")
+            print(
+                f"{name}, {BATCH} a commit: {1e6 * step:.0f} µs, {step / single:.2f} x a trial in "
+                f"memory, {step / memory:.2f} x one by {BATCH}"
+            )
         for name, make in makers.items():
             many, lag, seated = lag_of(make, options.seconds)
             print(f"{name}: {many} releases, 99 % less than {lag:.3f} s late, {seated} assigned")

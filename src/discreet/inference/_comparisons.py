@@ -136,7 +136,7 @@ def _within_epochs(
 
 
 class Compared(NamedTuple):
-    """What comparisons of two arms are made of, whatever was released."""
+    """What comparisons of two arms are built from, whatever was released."""
 
     means: list[float]
     """as they are released; -inf where there is none"""

@@ -1,4 +1,4 @@
-"""Linear rows: the ellipsoid that the parameter lies in, of the noisy estimate.
+"""Linear policies: the ellipsoid that the parameter lies in, of the noisy estimate.
 
     {θ : ||θ - θ~||_{V_τ} <= β~},  <a, θ> in <a, θ~> ± β~ ||a||_{V_τ^-1}
 
@@ -23,7 +23,7 @@ from ._intervals import Interval
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """Centre θ~, the inverse of V_τ by rows, radius β~, and the level at which it holds."""
+    """Centre θ~, the inverse of V_τ by policies, radius β~, and the level at which it holds."""
 
     centre: tuple[float, ...]
     inverse: tuple[tuple[float, ...], ...]

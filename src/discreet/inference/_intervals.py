@@ -11,7 +11,7 @@ arms:
 `comparisons`.
 
 The kind is chosen before the data: a second interval after the first was seen holds for neither.
-So are the looks that are taken and the batches that each is made of (`Recording.first`,
+So are the looks that are taken and the batches that each is built from (`Recording.first`,
 `kept_from`): by sizes, noise and horizon, never by what was released.
 """
 

@@ -113,7 +113,7 @@ def _moments(noise: Noise, tilt: Floats) -> Floats:
 
 
 def _log_sum(logs: Floats, weights: Floats) -> Floats:
-    """log Σ_j w_j e^{logs_j}, by row."""
+    """log Σ_j w_j e^{logs_j}, by policy."""
     import numpy as np
 
     top = logs.max(axis=1, keepdims=True)

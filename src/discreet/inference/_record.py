@@ -1,8 +1,8 @@
 """The public record of a trial: what was released, and what is known of the noise in it.
 
-Intervals are made of this record and of nothing else, so they cost no privacy. `recording` asks a
-row in its setting what its releases are (`Release.entries`); a trial appends to its history as they
-come. An entry of an arm's history is [size, value] or [size, value, draws]:
+Intervals are built from this record and of nothing else, so they cost no privacy. `recording` asks
+a policy in its setting what its releases are (`Release.entries`); a trial appends to its history
+as they come. An entry of an arm's history is [size, value] or [size, value, draws]:
 
 | kind     | size | value | draws (default: 1) |
 |---|---|---|---|
@@ -66,7 +66,7 @@ History = list[list[list[float]]]
 
 @dataclass(frozen=True)
 class Recording(Entries):
-    """What the releases of a row are, and how often they are read."""
+    """What the releases of a policy are, and how often they are read."""
 
     looks: int | None = None
     """reads of an arm at most, where their sizes are fixed in advance; else None"""
@@ -111,7 +111,7 @@ class Recording(Entries):
 
 
 def recording(policy: Policy, setting: Setting) -> Recording | Silence:
-    """What a row's releases are, or why they do not speak of a mean."""
+    """What a policy's releases are, or why they do not speak of a mean."""
     entries = entries_of(policy.release, setting)
     if isinstance(entries, Silence):
         return entries
@@ -163,9 +163,9 @@ def normal_tail(p: float) -> float:
 
 
 def kept_from(sizes: Sequence[int], noise: Noise) -> int:
-    """The first of an arm's batches that an interval is made of: the one from which on the mean of
-    all rewards varies least. Each batch has its own noise, so that small ones add more of it than
-    they bring; sizes are public, and so is what is left out."""
+    """The first of an arm's batches that an interval is built from: the one from which on the mean
+    of all rewards varies least. Each batch has its own noise, so that small ones add more of it
+    than they bring; sizes are public, and so is what is left out."""
     if noise.each:
         return 0
     best, least = 0, math.inf
@@ -276,7 +276,7 @@ class PairBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """All that intervals may be made of."""
+    """All that intervals may be built from."""
 
     recorded: Recording
     arms: tuple[Name, ...]
@@ -328,7 +328,7 @@ class Record:
         return self._added(self.batches(arm))
 
     def look(self, arm: int) -> tuple[int, float, int]:
-        """The same of the batches that an interval at planned looks is made of; n = 0 before the
+        """The same of the batches that an interval at planned looks is built from; n = 0 before the
         first look that is taken."""
         recorded = self.recorded
         if len(self.history[arm]) < recorded.first:
@@ -521,7 +521,7 @@ def narrower(recorded: Recording) -> str:
 
 
 def check_kind(kind: str, recorded: Recording | Silence | None, argument: str = "kind") -> str:
-    """The kind of intervals that a row can have: "auto" is the narrowest that holds."""
+    """The kind of intervals that a policy can have: "auto" is the narrowest that holds."""
     if kind not in KINDS:
         raise InvalidArgument(argument, f"be one of {', '.join(KINDS)}", kind, "use 'auto'")
     if not isinstance(recorded, Recording):

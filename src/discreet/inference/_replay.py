@@ -27,8 +27,8 @@ from ._record import History, Record, Recording, frozen, note, recording
 
 
 def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Record:
-    """The public record of the run in the `run`-th place of a result. `policy` is needed for a row
-    that is not of the catalogue."""
+    """The public record of the run in the `run`-th place of a result. `policy` is needed for a
+    policy that is not of the catalogue."""
     if not isinstance(result, Result) or result.calendar is not None:
         raise _not_finite(result)
     place = count("run", run, least=0, most=result.runs - 1, fix="number the runs from 0")

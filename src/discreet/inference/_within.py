@@ -63,7 +63,7 @@ Cells = tuple[tuple[tuple[int, float | None], ...], ...]
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """All that differences within epochs may be made of."""
+    """All that differences within epochs may be built from."""
 
     arms: tuple[Name, ...]
     cells: Cells

@@ -1,4 +1,4 @@
-"""Live trials, which protect real people, and rehearsals, which protect nobody."""
+"""Live trials, which protect real people, and rehearsals, which protect no one."""
 
 from typing import TYPE_CHECKING
 

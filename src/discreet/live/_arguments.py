@@ -43,7 +43,7 @@ class Outcomes:
         contributions: How many outcomes of one participant may be used. The guarantee covers all of
             them together, and its budget grows with them.
         conflicts: "refuse" a second, different outcome of a participant with an error, or "ignore"
-            it: then whoever may record cannot find out by trying what was recorded before.
+            it: then anyone who may record cannot find out by trying what was recorded before.
         corrections: "deadline" to let `Trial.correct` put another outcome in place of the first,
             until the outcome would be late. Default: the first one stands.
         retention: How long after the end of the trial the names of its participants are kept, such
@@ -90,10 +90,10 @@ class Assignment:
         kits: Codes of numbered kits, by arm: `{"drug": ["K101", "K205"], "placebo": ["K102"]}`.
             `assign` then answers with a code, each used once, and reports show codes of arms
             instead of their names: see `Trial.unblind`.
-        ledger: What trials may cost a person together, see `Ledger`. Everybody is charged the
+        ledger: What trials may cost a person together, see `Ledger`. Everyone is charged the
             budget of this trial before their first place.
-        beyond: The arm of whoever cannot be charged any more; such participants have no place, and
-            their outcomes are not used. Default: an error.
+        beyond: The arm of anyone who cannot be charged any more; such participants have no place,
+            and their outcomes are not used. Default: an error.
 
     >>> import discreet
     >>> discreet.Assignment(window=24).window

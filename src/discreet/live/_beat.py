@@ -1,6 +1,6 @@
-"""Steps of many users at a fixed beat, so that nobody can tell from waiting who has just answered.
+"""Steps of many users at a fixed beat, so that no one can tell from waiting who has just answered.
 
-Who asks for an arm just after somebody's outcome has come would wait for that outcome to be stored.
+Who asks for an arm just after someone's outcome has come would wait for that outcome to be stored.
 With a beat every commit comes at its time, whatever came meanwhile, and always writes something;
 answers are given at the beat after it.
 """

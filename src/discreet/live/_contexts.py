@@ -1,9 +1,9 @@
 """Trials with contexts: a linear row being stepped, and the features that units bring.
 
 With public contexts a block is an episode: the actions of its members make the determinant of the
-design matrix grow, and the member whose action completes the growth is its last, whatever anybody
+design matrix grow, and the member whose action completes the growth is its last, whatever anyone
 responds. With trees over private contexts a block has a fixed number of members, each a leaf; other
-rows of private contexts have blocks that end at rounds fixed beforehand.
+rows of private contexts have blocks that end at rounds fixed in advance.
 
 Features and rewards are whole numbers inside (`Grid`), so that what is summed and hidden is exact.
 With public contexts the features of the arms that were given are stored, as public; with private

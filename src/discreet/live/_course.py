@@ -1,8 +1,8 @@
 """The course of a trial: what was public when each block was released.
 
-An entry is made of the public moment at which a block was due, of counts of assignments, and of the
-released mean. It is not the moment of the call that released it: that may have been a `record`, and
-when somebody responds is private.
+An entry is built from the public moment at which a block was due, of counts of assignments, and of
+the released mean. It is not the moment of the call that released it: that may have been a
+`record`, and when someone responds is private.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def public_moment(due: float, blocks: Mapping[str, Block]) -> float:
 def longer(
     course: object, due: float, arm: int, size: int, value: float, places: Sequence[int]
 ) -> Course:
-    """The course with one more release; what it was made of stays as it is."""
+    """The course with one more release; what it was built from stays as it is."""
     known = list(course) if isinstance(course, list) else []
     if len(known) >= MOST:
         known = known[::2]

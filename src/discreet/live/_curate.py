@@ -1,7 +1,7 @@
 """The process that releases, where others only assign and record.
 
 Workers whose stores have `releases_here=False` seat newcomers and hand outcomes in. What is due is
-released here. Nobody but the newcomers of that trial waits for it.
+released here. No one but the newcomers of that trial waits for it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def curate(
 
 
 def _looked(home: SqlStore, trial: Trial | Strata | None) -> tuple[str, Trial | Strata | None]:
-    """One look at one trial: what went wrong, and the trial if it can go on."""
+    """One look at one trial: what went wrong, and the trial if it can continue."""
     try:
         if trial is None:
             trial = opened(home.again())

@@ -1,6 +1,6 @@
 """The curator of a trial: it alone holds outcomes, and only until their block is released.
 
-All that it shows is made of releases and of public counts. A *run* says what is to be done, by the
+All that it shows is built from releases and public counts. A *run* says what is to be done, by the
 `rules`; a `Store` holds everything; this class has the order of things, from top to bottom: a unit
 is assigned, its outcome recorded; when a block is due its release is **drawn, stored** and its
 outcomes **erased**; the rule thinks; and only then is anything **shown**. A block in flight or
@@ -90,7 +90,7 @@ class Recording(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A step of a batch: what the device of a unit has made of its outcome, for policies in the
+    """A step of a batch: what the device of a unit has built from its outcome, for policies in the
     local model. It is stored as it is: nothing is drawn again."""
 
     unit: Name
@@ -127,7 +127,7 @@ def is_inside(lock: threading.RLock) -> bool:
 
 
 def without_void(block: Block) -> Block:
-    """A block as it is released: whoever has withdrawn has no outcome in it."""
+    """A block as it is released: anyone who has withdrawn has no outcome in it."""
     found = HeldBlock()
     found.places = list(block.places)
     found.outcomes = {slot: y for slot, y in block.outcomes.items() if not is_void(y)}
@@ -135,7 +135,7 @@ def without_void(block: Block) -> Block:
 
 
 _owners: WeakValueDictionary[int, Curator] = WeakValueDictionary()
-"""Who goes on with a store, by its `id`: of two, each could release the same block."""
+"""Who continues with a store, by its `id`: of two, each could release the same block."""
 
 
 class Curator:
@@ -185,7 +185,7 @@ class Curator:
     def assign(self, unit: Name, actions: Features = None) -> Name:
         """The arm of a unit; asking again gives the same one.
 
-        With contexts, given the features of every arm for this unit; whoever asks again need not
+        With contexts, given the features of every arm for this unit; anyone who asks again need not
         give them.
         """
         return self._patiently(lambda: self._assign(unit, actions))
@@ -240,8 +240,8 @@ class Curator:
             self._store.expect([unit for unit in units if type(unit) in (str, int)])
 
     def _patiently(self, call: Callable[[], T]) -> T:
-        """A call that may have to wait for a release which somebody else makes. Known units and
-        outcomes go on meanwhile."""
+        """A call that may have to wait for a release which someone else makes. Known units and
+        outcomes continue meanwhile."""
         if self._releases_here:
             return call()
         until = time.monotonic() + PATIENCE
@@ -257,7 +257,7 @@ class Curator:
         return self._store.releases_here
 
     def _check_worker(self) -> None:
-        """Whoever does not release cannot know whether everybody has answered."""
+        """Anyone who does not release cannot know whether everyone has answered."""
         if not self._releases_here and self._terms.deadline is None:
             raise InvalidArgument(
                 "releases_here", "be True for a trial without a deadline", False,
@@ -328,7 +328,7 @@ class Curator:
 
     def _charged(self, unit: Name, member: Member | None) -> bool:
         """Whether the price of this trial is paid: before the first place, so that whatever happens
-        in between nobody has a place for nothing. What was paid is never given back."""
+        in between no one has a place for nothing. What was paid is never given back."""
         if member is not None and member.used > 0:
             return True
         ledger = self._care.ledger
@@ -347,7 +347,7 @@ class Curator:
         return False
 
     def _turned_away(self, unit: Name) -> int:
-        """The arm of whoever has no budget left; no place."""
+        """The arm of anyone who has no budget left; no place."""
         arm = self._care.beyond or 0
         self._stale = True
         with self._store.together() if self._care.kits else nullcontext():
@@ -511,7 +511,7 @@ class Curator:
 
         For trials that were planned so, with `Outcomes(corrections="deadline")`. A place has one
         outcome whatever comes, so this costs no privacy. `by` and `reason` are for the records of
-        whoever calls: an entry in the trail would tell that somebody has answered, and when.
+        anyone who calls: an entry in the trail would tell that someone has answered, and when.
         """
         check_words(by, reason)
         with self._turn(), self._store.held():
@@ -532,13 +532,13 @@ class Curator:
         """A unit takes its outcome back; says what remains.
 
         As long as the block of its place is not released, the place counts from now on as one
-        whose outcome did not come, whatever came or comes; nobody else can see it, and the unit
+        whose outcome did not come, whatever came or comes; no one else can see it, and the unit
         keeps its arm, until the release overwrites its name. After the release the noisy sum
         stands, and the name is overwritten at once. The place, what it contributes and the budget
-        stay: somebody who is forgotten is not assigned anew.
+        stay: someone who is forgotten is not assigned anew.
 
         The answer does not depend on whether an outcome had come. `by` and `reason` are for the
-        records of whoever calls: an entry in the trail would tell who has withdrawn, and when.
+        records of anyone who calls: an entry in the trail would tell who has withdrawn, and when.
         """
         check_words(by, reason)
         with self._turn(), self._store.held():
@@ -565,7 +565,7 @@ class Curator:
 
     def erase(self, *, by: str = "", reason: str = "") -> None:
         """Overwrite the names of all participants, once the trial is finished. Releases, public
-        counts and the trail stay; nobody is known by name any more. If it is cut short, or the file
+        counts and the trail stay; no one is known by name any more. If it is cut short, or the file
         is in use elsewhere, call it again."""
         words = check_words(by, reason)
         self._check_releases()
@@ -634,7 +634,7 @@ class Curator:
         if value is None:
             self._refuse_outcome(type(outcome).__name__)
         if member is None:
-            return None  # of somebody who has withdrawn
+            return None  # of someone who has withdrawn
         effect = self._run.accept(
             member, value, self._store.blocks, terms or self._first_stands, now
         )
@@ -643,7 +643,7 @@ class Curator:
         return (member, value) if effect == "kept" else None
 
     def _noted(self, member: Member, value: int) -> None:
-        """Store an outcome; of a local release, what is made of it."""
+        """Store an outcome; of a local release, what is built from it."""
         if self._terms.local:
             self._drawing = member.block, member.slot
             value = self._run.respond(value)
@@ -690,12 +690,12 @@ class Curator:
         known_as: Callable[[Name], Name] | None = None,
     ) -> int:  # fmt: skip
         """Visitors that were shown an arm, as (visitor, arm, version): they take places in the
-        stream of that arm, all of them in one commit; how many did. Whoever is known keeps the
+        stream of that arm, all of them in one commit; how many did. Anyone who is known keeps the
         first arm that was handed in, and so nothing changes if a list comes twice. An outcome
         counts until the deadline after this call. Who has a dropped arm, or comes after the end,
         has an arm but no place.
 
-        Hand in everybody who was shown an arm, at moments that are fixed in advance, whatever they
+        Hand in everyone who was shown an arm, at moments that are fixed in advance, whatever they
         did: a list that depends on outcomes tells of them. `known_as`: by what name a visitor is
         stored, where `pick` was given another one.
         """
@@ -770,7 +770,7 @@ class Curator:
         return is_inside(self._lock)
 
     def _own(self, store: Store) -> None:
-        """Take a store over, in between two calls of whoever had it."""
+        """Take a store over, in between two calls of anyone who had it."""
         other = _owners.get(id(store))
         with nullcontext() if other is None else other._turn():
             if other is not None and other._store is store:
@@ -820,10 +820,10 @@ class Curator:
             self._seen = max(self._seen, now)
         return now
 
-    # --- a clock that jumps: a wrong reading would release what nobody has answered yet -----------
+    # --- a clock that jumps: a wrong reading would release what no one has answered yet -----------
 
     def confirm_clock(self, *, by: str = "", reason: str = "") -> str:
-        """Go on although the clock has jumped, because it is right; says how far it went."""
+        """Continue although the clock has jumped, because it is right; says how far it went."""
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._stand()
@@ -854,9 +854,9 @@ class Curator:
         return max([self._seen, latest if latest > 0.0 else -inf, *dues])
 
     def _longest_jump(self) -> float:
-        """How far the system's clock may go between two calls before somebody must say that it is
-        right: the deadline, and a day at least. If the trial was planned with a clock of its own,
-        in a unit that nobody knows, the deadline alone."""
+        """How far the system's clock may go between two calls before someone must say that it is
+        right: the deadline, and a day at least. If the trial was planned with its own clock,
+        in a unit that no one knows, the deadline alone."""
         if self._clock is not time.time or self._last_seen() == -inf:
             return inf
         deadline = self._terms.deadline or 0.0
@@ -885,11 +885,11 @@ class Curator:
     def _release(self, now: float) -> bool:
         """Release what is due, one block after the other, and hand each release to the rule before
         the next; whether there was anything. Every release is stored by itself, and lets go of the
-        store: somebody else may go on before this call does.
+        store: someone else may continue before this call does.
 
         The release of a block is drawn on a copy of the run; storing it and erasing the outcomes
         are one step of the store. If anything goes wrong before that step is done, this object
-        refuses to go on: it never draws a block a second time.
+        refuses to continue: it never draws a block a second time.
         """
         found = False
         while True:
@@ -942,7 +942,7 @@ class Curator:
     def _begin(self) -> None:
         """Hand what was released to the rule; what it makes of it is stored before it is shown.
 
-        A rule that fails leaves a trial that says so: the release stands, and nobody gets an arm.
+        A rule that fails leaves a trial that says so: the release stands, and no one gets an arm.
         """
         run = self._run.copy()
         try:
@@ -965,7 +965,7 @@ class Curator:
         return store.taken_in_all >= terms.horizon
 
     def _cut_off(self) -> str | None:
-        """A block that somebody else has filled, who does not erase what is cut off."""
+        """A block that someone else has filled, who does not erase what is cut off."""
         if not self._run.cut:
             return None
         return next(iter(self._store.blocks), None)
@@ -1081,7 +1081,7 @@ class Curator:
                 "release the same block; use the one that Trial.load(store) gave"
             )
         if self._store.ready() if alone else self._store.ready(alone=False):
-            self._stale = True  # somebody else went on
+            self._stale = True  # someone else continued
         if self._drawing is not None:
             key, slot = self._drawing
             block = self._store.blocks.get(key)

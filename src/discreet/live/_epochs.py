@@ -1,7 +1,8 @@
 """`trend=True`: an index in epochs (`protocol.plans`), which no shared trend can bend.
 
-**Private**, as all streams: an outcome is in one cell, and cells and moments are made of arrivals,
-the clock, coins and earlier releases. An epoch that is cut off at the end has the cells it has.
+**Private**, as all streams: an outcome is in one cell, and cells and moments are built from
+arrivals, the clock, coins and earlier releases. An epoch that is cut off at the end has the cells
+it has.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class EpochRun(StreamRun):
 
     def differences(self) -> tuple[int, list[tuple[float, float] | None]] | None:
         """The leader, and of every arm how far it is behind, with a standard error that takes the
-        variance of an outcome as ¼; None where arms were not released side by side."""
+        variance of an outcome as ¼; None where arms were not released concurrently."""
         plan, cells, arms = self.design.plan, self.head.notes.cells, len(self.releases)
         leader = epoch_leader(plan, cells, self.epochs, arms, self.head.active)
         if leader < 0:
@@ -103,8 +104,8 @@ class EpochRun(StreamRun):
     def public_epochs(
         self, arms: Sequence[Name], outcome_range: tuple[float, float]
     ) -> EpochRecord:
-        """What differences within epochs are made of. An epoch that was cut short is not among
-        it: whoever cut it may have seen which arms were given in it."""
+        """What differences within epochs are built from. An epoch that was cut short is not among
+        it: anyone who cut it may have seen which arms were given in it."""
         cells = (cells for number, cells in enumerate(self.cells) if number not in self.shortened)
         return EpochRecord(tuple(arms), tuple(cells), self.cell_noise, outcome_range)
 

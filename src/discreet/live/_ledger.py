@@ -13,7 +13,7 @@
 
 A person is charged the whole price of a trial before the first place is taken, once a trial, and
 nothing is ever given back: a refund would tell who has answered. The charge is on disk before the
-place is. After a crash in between somebody has paid for nothing, and pays no second time when
+place is. After a crash in between someone has paid for nothing, and pays no second time when
 asking again; the other order could give a place for nothing.
 
 ε adds up with ε, and ρ with ρ: two sums, two caps. Amounts are whole numbers of 10⁻¹², prices
@@ -170,7 +170,7 @@ class Ledger:
             return True
 
     def spent(self, unit: Name) -> dict[str, float]:
-        """What somebody's trials cost together so far, by kind."""
+        """What someone's trials cost together so far, by kind."""
         person = self._person(unit)
         with self._held():
             sums = {kind: self._sum(person, kind) for kind in self._caps}

@@ -67,7 +67,7 @@ RISK = 0.1
 AFTER = 4
 """Participants after the verdict of a test, where any come."""
 PRIVATE = frozenset({"ledger", "noise", "random", "tape", "steps", "design"})
-"""What a run holds and shows nobody."""
+"""What a run holds and shows no one."""
 Outcome = float | None
 
 
@@ -160,13 +160,13 @@ class Life(NamedTuple):
 
 
 def open_arms(trial: Trial) -> list[int]:
-    """Arms that have somebody in their open block: what is changed then cuts a block."""
+    """Arms that have someone in their open block: what is changed then cuts a block."""
     run = trial._run
     return run.open_arms if isinstance(run, StreamRun) and run.CHANGES else [0]
 
 
 def _drop(trial: Trial) -> None:
-    """The last arm that has somebody in its open block, if there is one."""
+    """The last arm that has someone in its open block, if there is one."""
     trial.drop(trial.arms[max(open_arms(trial), default=-1)])
 
 
@@ -218,7 +218,7 @@ class Shown(NamedTuple):
 
 
 def play(policy: Policy, arms: int, life: Life, outcomes: Sequence[Outcome]) -> Shown:
-    """One life: everybody comes at their hour, and answers at once or never."""
+    """One life: everyone comes at their hour, and answers at once or never."""
     path = Choices("path")
     tape, published = Tape(lambda _: path.random()), list[str]()
     public = lead(
@@ -359,7 +359,7 @@ def verify_lives(
 
 
 def answers(policy: Policy, participants: int, life: Life) -> list[Outcome]:
-    """What everybody answers in the life that others are held against; some never do, where that
+    """What everyone answers in the life that others are held against; some never do, where that
     may be."""
     silent, kinds = "deadline" in life.options, (0.0, 1.0, 0.75)
     if policy.release.takes_binary and not life.options.get("rounded"):

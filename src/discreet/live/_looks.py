@@ -1,8 +1,8 @@
-"""Arms compared at looks: elimination, races, equal shares, side by side (`protocol.plans`).
+"""Arms compared at looks: elimination, races, equal shares, concurrently (`protocol.plans`).
 
 **Private**, as all streams: an outcome is in one block, a block is released once, and sizes, due
-moments, looks and drops are made of arrivals, the clock, coins and earlier releases. The open block
-of an arm that is dropped closes, and is released when it is due.
+moments, looks and drops are built from arrivals, the clock, coins and earlier releases. The open
+block of an arm that is dropped closes, and is released when it is due.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LookRun(StreamRun):
 
     @property
     def marks(self) -> tuple[int, ...]:
-        """Places of the first arm at every look, where they are fixed beforehand; else empty."""
+        """Places of the first arm at every look, where they are fixed in advance; else empty."""
         return tuple(self.design.plan.marks[:: len(self.head.places)])
 
     def dropped(self, arm: int) -> Self:

@@ -1,7 +1,7 @@
 """Randomness for the choices of sampling rules in live trials: the system's own, without a seed.
 
-Such choices are made of public numbers, so no privacy rests on them; yet whoever could replay them
-could foretell assignments, so a trial never draws on a generator that has a seed.
+Such choices are built from public numbers, so no privacy rests on them; yet anyone who could
+replay them could foretell assignments, so a trial never draws on a generator that has a seed.
 """
 
 from __future__ import annotations

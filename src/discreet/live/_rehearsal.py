@@ -52,7 +52,7 @@ NOBODY = "nobody: a rehearsal draws simulated noise that can be replayed"
 
 
 class Rehearsal:
-    """A policy to play with, one reward at a time. It protects nobody: its noise can be replayed.
+    """A policy to play with, one reward at a time. It protects no one: its noise can be replayed.
 
     `select()` says which arm is next, `update(arm, reward)` what it brought. The arm stays the same
     until the batch is over; `remaining` rewards of it may be given at once by `update_many`.
@@ -61,8 +61,8 @@ class Rehearsal:
     everything but its noise and its clock: streams, windows, deadlines, estimates of what is
     missing, `drop`, `add`, `stop`, `finish`. What the calendar says is what `simulate` takes:
 
-    - `delay`: the deadline, "14 days" or a number of days, or a `Delay`, with the law of how late
-      answers are;
+    - `delay`: the deadline, "14 days" or a number of days, or a `Delay`, with the distribution of
+      how late answers are;
     - `missing`: the share that never answers, or one per arm; who answers after the deadline is
       missing as well. An arm that is added is like the last one;
     - `default`: what a missing outcome counts as, or "estimate": to be said, as `missing` of a
@@ -70,7 +70,7 @@ class Rehearsal:
     - a design (`discreet.confirm.design`) in place of the policy rehearses a test: see `verdict`;
     - `strata`: groups of participants, with the shares of those who come, `{"men": 2, "women": 1}`;
       a design over strata has its own. Then `trial` is a `Strata`, and a visit has its `stratum`;
-    - `drift`: how the rates of a law move that is played, see `play`;
+    - `drift`: how the rates of a distribution move that is played, see `play`;
     - and whatever else `Trial` takes: `outcomes`, `assignment`, `risk`, `intervals`.
 
     Example:
@@ -121,7 +121,7 @@ class Rehearsal:
         else:
             self._planned = self.policy = served(
                 policy, "a rehearsal", Policy, "finite", "identify",
-                fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
+                fix="discreet.linear.Rehearsal plays policies with contexts",
             )  # fmt: skip
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._visits: Visits | None = None
@@ -143,7 +143,7 @@ class Rehearsal:
 
     @staticmethod
     def _check_tested(arrivals: float | None) -> None:
-        """A test is rehearsed as it runs: arms side by side."""
+        """A test is rehearsed as it runs: arms concurrently."""
         if arrivals is None:
             raise InvalidArgument(
                 "arrivals", "be given for a test, or by stratum, where arms are side by side", None,
@@ -194,7 +194,7 @@ class Rehearsal:
         return self._with_calendar().day
 
     def participants(self) -> Iterator[Visit]:
-        """Everybody who comes, with the arm they got, until the trial takes no more. Answers that
+        """Everyone who comes, with the arm they got, until the trial takes no more. Answers that
         come in the meantime are handed in; in the end, what is open is waited for."""
         return self._with_calendar().participants()
 
@@ -207,7 +207,7 @@ class Rehearsal:
         self,
         environment: Bernoulli | Callable[[Visit], float | None] | Mapping[Name, Bernoulli],
     ) -> dict[str, Any]:
-        """Everybody who comes, with outcomes from a function of the visit, or from an environment
+        """Everyone who comes, with outcomes from a function of the visit, or from an environment
         whose rates drift as the calendar says, of all or of every stratum; the report at the
         end."""
         visits = self._with_calendar()
@@ -367,7 +367,7 @@ class Rehearsal:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a live trial of this policy would promise. The rehearsal itself protects nobody."""
+        """What a live trial of this policy would promise. The rehearsal itself protects no one."""
         if self._visits is not None:
             found: Guarantee = self._visits.trial.guarantee
             return found
@@ -431,7 +431,7 @@ class Rehearsal:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """All that is needed to go on, ready for JSON, the generator's state included."""
+        """All that is needed to continue, ready for JSON, the generator's state included."""
         if self._visits is not None:
             raise TrialError(
                 "a rehearsal with a calendar is not stored; play it again with the same seed"
@@ -450,7 +450,7 @@ class Rehearsal:
 
     @classmethod
     def from_dict(cls, data: Json, policy: Policy | None = None) -> Rehearsal:
-        """Go on where `to_dict` was called; a policy that you composed must be passed again."""
+        """Continue where `to_dict` was called; a policy that you composed must be passed again."""
         return cls._revived(data, policy, "the data")
 
     def save(self, path: str | Path) -> None:
@@ -459,7 +459,7 @@ class Rehearsal:
 
     @classmethod
     def load(cls, path: str | Path, policy: Policy | None = None) -> Rehearsal:
-        """Go on where `save` was called."""
+        """Continue where `save` was called."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:

@@ -55,7 +55,7 @@ ONE_SIDED = (
 
 
 class Shown(NamedTuple):
-    """What reports are made of."""
+    """What reports are built from."""
 
     policy: Policy | LinearPolicy
     guarantee: Guarantee
@@ -355,8 +355,8 @@ def missing_entries(shown: Shown, run: PairRun, arm: int) -> ArmReport:
 
 def is_one_sided(shown: Shown, run: PairRun) -> bool:
     """Whether few seem to have answered, and all means lie near one end of the range: as if one
-    outcome were recorded and the other were not. Made of released counts and means alone, and of as
-    many places that their noise does not decide."""
+    outcome were recorded and the other were not. Built from released counts and means alone, and
+    of as many places that their noise does not decide."""
     arms = [arm for arm, number in enumerate(run.releases) if number]
     places = sum(run.pairs.places[arm] for arm in arms)
     noise = run.pair.answers / run.pair.resolution * (2 * sum(run.releases)) ** 0.5

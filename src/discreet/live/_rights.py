@@ -1,7 +1,7 @@
 """What a person can ask of a trial, and what stays of them: withdrawal, and the trail of decisions.
 
 A withdrawal before the release of its block makes a place count as one whose outcome did not come:
-whether somebody answers is protected like what they answer, so nobody else sees it. Afterwards the
+whether someone answers is protected like what they answer, so no one else sees it. Afterwards the
 released sum stands, noise and all.
 """
 
@@ -38,10 +38,10 @@ COLUMNS = ("number", "at", "what", "by", "reason", "more", "chain")
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What is left of somebody who has withdrawn. It is the same whether an outcome had come.
+    """What is left of someone who has withdrawn. It is the same whether an outcome had come.
 
     - `released`: a place of this unit is part of a released noisy sum, which stands.
-    - `exact`: the policy goes on with exact sums of what was released, until the trial is over.
+    - `exact`: the policy continues with exact sums of what was released, until the trial is over.
     - `forgotten`: the name was overwritten, as happens at the release.
 
     >>> from discreet.live import Remains
@@ -79,7 +79,7 @@ class Care(NamedTuple):
     charged: str = ""
     """the name of this trial in its ledger; empty if there is none"""
     beyond: int | None = None
-    """the arm of whoever has no budget left"""
+    """the arm of anyone who has no budget left"""
     kits: bool = False
     """whether arms are hidden behind the codes of kits"""
     saved: Json | None = None

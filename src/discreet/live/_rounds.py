@@ -77,7 +77,7 @@ class Rounds(Recorded):
             value, size = view.value[arm], view.size[arm]
             self.steps.close_batch(self.release, self.ledger, view, arm, length, total, self.rng)
             if view.size[arm] != size or view.value[arm] != value:
-                self.releases[arm] += 1  # some go on collecting and show nothing yet
+                self.releases[arm] += 1  # some continue collecting and show nothing yet
                 if not self.lazy:
                     self.note(arm)
         self.begin()

@@ -28,7 +28,7 @@ arm, but no place, so that its outcome is not used; or nothing, for the horizon 
 Effect = Literal["kept", "dropped", "conflict"]
 """What happens to an outcome."""
 VOID = -(1 << 62)
-"""In place of the outcome of somebody who has withdrawn: it counts as one that did not come."""
+"""In place of the outcome of someone who has withdrawn: it counts as one that did not come."""
 
 
 class Terms(NamedTuple):
@@ -115,7 +115,7 @@ def accept(
 ) -> Effect:  # fmt: skip
     """An outcome counts if it is the first of its place, and if the moment has not come at which
     it is late: in streams its own assignment + deadline, however long its block waits for others,
-    so that everybody is followed up equally long. A correction takes the place of another one;
+    so that everyone is followed up equally long. A correction takes the place of another one;
     after a withdrawal nothing counts."""
     if due is not None and now >= due:
         return "dropped"
@@ -140,7 +140,7 @@ def due_at(
     filled: int, outcomes: Sized, fixed: float | None, terms: Terms, now: float
 ) -> float | None:  # fmt: skip
     """When a block is released that has all its places: at the moment that `closes` fixed, or,
-    without a deadline, now if everybody has responded; None if that is open. With a deadline
+    without a deadline, now if everyone has responded; None if that is open. With a deadline
     outcomes are not even counted."""
     if terms.deadline is not None:
         return fixed

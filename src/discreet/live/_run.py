@@ -6,7 +6,7 @@ rule does, or that goes wrong in it, can have a block drawn twice.
 
 It says which block is due (`next_due`), who gets which place (`seated`) and what becomes of an
 outcome (`accept`), by the `rules` and by the steps of the protocol; the trial does what it says: it
-draws, stores and erases. A block is there as soon as somebody has a place in it.
+draws, stores and erases. A block is there as soon as someone has a place in it.
 
 A run is stepped on a copy, and stored as JSON, without any random state. Rehearsals and trials
 differ in nothing but the source of noise: `SIMULATED` and `REHEARSED` are handed a seeded

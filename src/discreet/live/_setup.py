@@ -56,7 +56,7 @@ class Sources(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A trial before anybody was assigned."""
+    """A trial before anyone was assigned."""
 
     policy: Policy | LinearPolicy
     """as the trial plays it"""
@@ -128,7 +128,7 @@ def finite_plan(
     truncate: bool = False,
     conditions: Sequence[str] | None = None, sources: Sources | None = None, **contexts: object,
 ) -> Plan:  # fmt: skip
-    """Arms that are the same for everybody. `planned`: how many there were in the beginning;
+    """Arms that are the same for everyone. `planned`: how many there were in the beginning;
     `estimate`: whether missing outcomes are estimated; `conditions`: what was not verified of the
     policy when the trial was planned; `sources`: those of a rehearsal. A trial gives none, and gets
     secure ones."""
@@ -259,7 +259,7 @@ def finite_plan(
 
 
 def check_tested(row: Tested, horizon: float | None, streams: bool | None) -> int:
-    """How many participants a test has: its design says so, and its arms are side by side."""
+    """How many participants a test has: its design says so, and its arms fill concurrently."""
     most = row.design.participants
     if horizon is not None and horizon != most:
         raise InvalidArgument(
@@ -298,7 +298,7 @@ def check_noise(row: Policy, scale: float) -> None:
 SIDE_BY_SIDE: dict[str, type[StreamRun]] = {
     "index": StreamRun, "looks": LookRun, "top two": TopTwoRun, "tested epochs": TestedEpochRun,
 }  # fmt: skip
-"""How plans that play arms side by side are stepped."""
+"""How plans that play arms concurrently are stepped."""
 
 
 def kind_of_streams(

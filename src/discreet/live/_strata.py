@@ -10,12 +10,12 @@
 >>> print(trial.guarantee.short())
 ε = 1 (interactive)
 
-Every stratum has a trial of its own, with its own releases. Everybody is in one stratum, for good,
+Every stratum has its own trial, with its own releases. Everyone is in one stratum, for good,
 so an outcome is in the releases of one trial: what all of them show together costs what one does
-(parallel composition). That rests on the stratum being public, and on nobody being in two: a unit
+(parallel composition). That rests on the stratum being public, and on no one being in two: a unit
 that was assigned in one stratum is refused in all others.
 
-All trials lie in one file (`stores.sqlite`), and that nobody is in two of them is checked in the
+All trials lie in one file (`stores.sqlite`), and that no one is in two of them is checked in the
 step that stores an assignment: it holds for several processes too. `Trial.load` refuses such a
 file: a single trial does not know who is in the others.
 """
@@ -61,8 +61,8 @@ class Strata:
     """One trial a stratum, in one file or in memory.
 
     - `strata`: their names. `assign(unit, stratum)` says which arm a unit of that stratum gets.
-    - `horizon`: how many places there are in all strata together, whoever comes first; or of each
-      by name, `horizon={"men": 400, "women": 600}`.
+    - `horizon`: how many places there are in all strata together, first come, first served; or of
+      each by name, `horizon={"men": 400, "women": 600}`.
     - `risk`: for a policy that stops with an answer, the probability that any stratum gets a wrong
       answer: each has its share of it.
     - `path`: a file that is made here, or a `SqliteStore` with a witness elsewhere, or a
@@ -186,7 +186,8 @@ class Strata:
             return any(found)
 
     def confirm_clock(self, *, by: str = "", reason: str = "") -> str:
-        """Go on although the clock has jumped, because it is right: see `Trial.confirm_clock`."""
+        """Continue although the clock has jumped, because it is right: see
+        `Trial.confirm_clock`."""
         with turn_of(self._lock):
             said = [t.confirm_clock(by=by, reason=reason) for t in self._trials.values()]
             return said[0]
@@ -235,7 +236,7 @@ class Strata:
             ]
 
     def _former_home(self, unit: Name) -> Name | None:
-        """Where somebody was who has withdrawn and was forgotten."""
+        """Where someone was who has withdrawn and was forgotten."""
         for name, trial in self._trials.items():
             with trial._turn(), trial._store.held():
                 trial._stand()
@@ -348,7 +349,7 @@ class Strata:
     def _conclude(self) -> None:
         """A test that has decided stops in all strata: a rule on releases, so it is free."""
         if not is_test(self.policy) or not all(t._releases_here for t in self._trials.values()):
-            return  # whoever releases sees to it
+            return  # anyone who releases sees to it
         for trial in self._trials.values():
             trial.settle()
         found = self._combined().verdict
@@ -476,7 +477,7 @@ class Strata:
         policy: BasePolicy[Never] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Self:
-        """Go on with a saved trial: see `Trial.load`."""
+        """Continue with a saved trial: see `Trial.load`."""
         stores = _stores_in(sql_store_at(path))
         made = cls.__new__(cls)
         made._lock = threading.RLock()
@@ -559,7 +560,7 @@ def _made_in(
     except BaseException:
         base.discard()
         raise
-    base.leave()  # those of the strata go on
+    base.leave()  # those of the strata continue
     return made
 
 

@@ -1,4 +1,4 @@
-"""A run in streams: blocks of all arms fill and wait side by side.
+"""A run in streams: blocks of all arms fill and wait concurrently.
 
 The protocol plays it (`discreet.protocol`): its head is all that is public here, and what a
 participant, a release and a look do to it are the protocol's steps, interpreted. This class keeps
@@ -127,7 +127,7 @@ def device_of(policy: Policy, source: Source) -> Function | None:
 
 
 class StreamRun(Recorded, Run):
-    """A run of a finite-armed policy whose blocks fill and wait side by side: by its index."""
+    """A run of a finite-armed policy whose blocks fill and wait concurrently: by its index."""
 
     PLAN: ClassVar[str] = "index"
     """who gets which place: a key of `discreet.protocol.PLANS`"""
@@ -218,7 +218,7 @@ class StreamRun(Recorded, Run):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nobody gets a place any more."""
+        """Whether no one gets a place any more."""
         return self.head.at[OVER] == 1
 
     @property
@@ -234,7 +234,7 @@ class StreamRun(Recorded, Run):
 
     @property
     def open_arms(self) -> list[int]:
-        """Arms that have somebody in their open block."""
+        """Arms that have someone in their open block."""
         places = enumerate(self.head.places)
         return [arm for arm, number in places if number > self.head.closed[arm]]
 
@@ -261,7 +261,7 @@ class StreamRun(Recorded, Run):
         vault.total[slot], vault.answers[slot] = outcomes
         self.steps.release(design, head, vault, arm, self.noise)
         self.steps.hasten(design, head)
-        # some releases go on collecting, and show nothing yet
+        # some releases continue collecting, and show nothing yet
         if self.ESTIMATES or (head.value[arm], head.size[arm]) != before:
             self.releases[arm] += 1
             if head.full[arm] > full:
@@ -343,7 +343,7 @@ class StreamRun(Recorded, Run):
         return shown
 
     def shown_due(self, arm: int, number: int, terms: Terms) -> float | None:
-        """When a closed block is due, if that is known: without a deadline nobody is told who
+        """When a closed block is due, if that is known: without a deadline no one is told who
         has responded."""
         if terms.deadline is None:
             return None
@@ -366,12 +366,12 @@ class StreamRun(Recorded, Run):
 
     @property
     def waits(self) -> bool:
-        """Whether nobody gets a place before the next release."""
+        """Whether no one gets a place before the next release."""
         return False
 
     @property
     def visited(self) -> int:
-        """The arm of whoever comes then, or after a test: the winner; the control if there is
+        """The arm of anyone who comes then, or after a test: the winner; the control if there is
         none."""
         return len(self.releases) - 1 if self.answer is None else self.answer
 
@@ -482,7 +482,7 @@ class StreamRun(Recorded, Run):
         return other
 
     def leave_window(self) -> None:
-        """Nobody gets the places that the window has left."""
+        """No one gets the places that the window has left."""
         head = self.head
         head.at[LEFT] = 0
         for arm in range(len(head.left)):

@@ -1,16 +1,16 @@
-"""Streams: the places of every arm, in the order of assignment, cut into blocks beforehand.
+"""Streams: the places of every arm, in the order of assignment, cut into blocks in advance.
 
 A unit takes the next *place* in the stream of its arm. The marks at which a stream is cut follow
 from the row's schedule alone: b' = b + ceil((r - 1) b), or every place for itself. A block is open
 until its last place is taken, then *closed*, and released once at a public moment. The blocks of
-all arms fill and wait side by side, so nobody is treated for nothing while a block waits.
+all arms fill and wait concurrently, so no one is treated for nothing while a block waits.
 
 **Why this is private.** By induction over the calls, the arm, place, block, size and due moment of
 every unit are functions of arrivals, of the clock, of coins, and of *earlier releases*: `Streams`
 holds counts and nothing else, `planned` reads `Streams` and the released means. An outcome is in
 one block, a block in one release. If one outcome differs, everything before the release of its
-block has the same law; that release costs what its noise buys; everything after is made of the
-transcript. So the whole costs one release (adaptive parallel composition).
+block has the same distribution; that release costs what its noise buys; everything after is built
+from the transcript. So the whole costs one release (adaptive parallel composition).
 
 **What the rule is shown** at an assignment, all of it public:
 

@@ -27,7 +27,7 @@ RELEASE_COLUMNS = ("release", "time", "arm", "size", "mean", "assigned", "assign
 
 def arm_rows(report: Report) -> Rows:
     """What is known of every arm: `low` to `high` is its interval, where there is one, of those who
-    answered if missing outcomes are estimated, and `low_of_all` to `high_of_all` of everybody then;
+    answered if missing outcomes are estimated, and `low_of_all` to `high_of_all` of everyone then;
     `worst` to `best` its mean with the least and the largest outcome in place of missing ones."""
     rows = []
     for arm in _arms(report):

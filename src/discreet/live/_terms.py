@@ -209,7 +209,7 @@ def settings_in_words(plan: Plan, terms: Terms, default: float, arms: Sequence[N
 
 
 class Stored(NamedTuple):
-    """Of a trial that goes on."""
+    """Of a trial that continues."""
 
     arms: int
     """that it began with"""

@@ -1,7 +1,7 @@
 """An adaptive trial of two arms in epochs of fixed sizes that ends with a test (`protocol.plans`).
 
 **Private**, as all streams: an outcome is in one cell, a cell is released once, and sizes, splits,
-moments and the verdict are made of arrivals, the clock, coins and earlier releases.
+moments and the verdict are built from arrivals, the clock, coins and earlier releases.
 
 An epoch is planned on the releases that its design lets it see. Who comes before these are there is
 not in the trial: they get the control, and their outcomes are not used.

@@ -1,4 +1,4 @@
-"""Top two, side by side (`protocol.plans`): leader and challenger share the windows.
+"""Top two, concurrently (`protocol.plans`): leader and challenger share the windows.
 
 A release is entered in the books before the next one comes: two of them at once would count one
 noise for two. Should the rule fail in between, the trial says so and takes no more units, and the

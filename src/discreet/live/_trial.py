@@ -1,4 +1,4 @@
-"""Live trials: adaptive experiments on real people, with noise that nobody can replay.
+"""Live trials: adaptive experiments on real people, with noise that no one can replay.
 
 >>> import discreet
 >>> trial = discreet.Trial(discreet.policy("adap-klucb", epsilon=1.0), arms=["A", "B"])
@@ -70,8 +70,8 @@ class Trial(Curator):
 
     `assign(unit)` says which arm a unit gets, always the same one; `record(unit, outcome)` hands in
     what came of it. Every unit takes a place in the stream of its arm; a stream is cut into blocks
-    beforehand, and a block is released once, the deadline after its last place was taken.
-    Races, elimination and top two compare their arms side by side. Policies with contexts, and a
+    in advance, and a block is released once, the deadline after its last place was taken.
+    Races, elimination and top two compare their arms concurrently. Policies with contexts, and a
     few others, play single batches instead: units that arrive while one waits get an arm, and their
     outcomes are not used.
 
@@ -82,9 +82,9 @@ class Trial(Curator):
         horizon: How many assignments are used at most. Some policies need it.
         deadline: How long after its assignment an outcome counts, with its unit: "28 days",
             "30 min", "PT12H" or a `timedelta` (with contexts: after the last assignment of its
-            block). A block is released that long after its last place was taken, whoever has
-            responded by then. Without a deadline a block waits until everybody has responded, and
-            the guarantee rests on that.
+            block). A block is released that long after its last place was taken, whether or not
+            all have responded by then. Without a deadline a block waits until everyone has
+            responded, and the guarantee rests on that.
         missing: What silence means, to be said with a deadline. A value, such as 0.0: silence means
             that outcome (no click, no purchase). "estimate": silence means that the outcome is
             unknown; how many answered is released beside the sum of what they answered, at no
@@ -148,8 +148,8 @@ class Trial(Curator):
         path: str | os.PathLike[str] | Store | None, clock: Callable[[], float] | None,
         settings: Mapping[str, Any], stored: Stored | None = None, stratum: Name | None = None,
     ) -> None:  # fmt: skip
-        """Plan the trial and store it. `stored`: of a trial that goes on; `stratum`: of which it is
-        the trial."""
+        """Plan the trial and store it. `stored`: of a trial that continues; `stratum`: of which it
+        is the trial."""
         self._stratum = stratum
         options = dict(settings)
         deadline, missing, share = (options.pop(n, None) for n in ("deadline", "missing", "share"))
@@ -159,7 +159,7 @@ class Trial(Curator):
         charged, shared = options.pop("charged", None), options.pop("shared", False)
         played = as_policy(policy)
         names = check_arms(arms, getattr(played, "fewest", 2))
-        if stored is None:  # else it is a trial of before, which goes on as it is
+        if stored is None:  # else it is a trial of before, which continues as it is
             check_legible("arms", names)
             own = clock is not None and clock is not time.time
             within = deadline_of(deadline, own)
@@ -258,9 +258,9 @@ class Trial(Curator):
     def stop(self, because: str = "releases", *, by: str = "", reason: str = "") -> None:
         """No more units, as `finish`; and a word on why.
 
-        - "releases": a rule on what `report()` shows. Free, like all that is made of it.
-        - "public": reasons that have nothing to do with outcomes: money, season, law.
-        - "board": somebody who has seen raw outcomes. That is not covered: the guarantee says so.
+        - "releases": a rule on what `report()` shows. Free, like all that is built from it.
+        - "public": reasons that have nothing to do with outcomes: money, season, the law.
+        - "board": someone who has seen raw outcomes. That is not covered: the guarantee says so.
         """
         one_of("because", because, *REASONS)
         words = check_words(by, reason)
@@ -309,7 +309,7 @@ class Trial(Curator):
 
     @property
     def arms(self) -> tuple[Name, ...]:
-        """The names of the arms; somebody else may have added one."""
+        """The names of the arms; someone else may have added one."""
         with self._turn(), self._store.held():
             if not self._closed:
                 self._stand()
@@ -342,11 +342,11 @@ class Trial(Curator):
         self, *, by: str = "", reason: str = ""
     ) -> Verdict | SeveralVerdict | EpochVerdict | AlarmState | None:
         """Of a trial that tests: what its design says of the releases so far; None before the
-        first look. Made of releases, so it costs nothing. `print` of it says "go on" until the
-        trial stops, and so does `report()`: whoever looks at more of it on the way knows the state
-        of a trial that others take part in: that somebody has opened it is in the trail. Of a trial
-        that was ended by hand before its boundary the decision stays "go on": its design has not
-        decided."""
+        first look. Built from releases, so it costs nothing. `print` of it says "go on" until the
+        trial stops, and so does `report()`: anyone who looks at more of it on the way knows the
+        state of a trial that others take part in: that someone has opened it is in the trail. Of a
+        trial that was ended by hand before its boundary the decision stays "go on": its design has
+        not decided."""
         words = check_words(by, reason)
         with self._turn(), self._store.held():
             self._shown()
@@ -360,7 +360,7 @@ class Trial(Curator):
     def log(self, *, verify: bool = False) -> list[dict[str, Any]]:
         """The trail: what was planned, decided, released, copied and opened, by whom and why. It
         says nothing of single participants. Entries are chained: `verify` raises `DamagedFile` if
-        one was changed or taken out, or if there were more at a release, by the witness. Whoever
+        one was changed or taken out, or if there were more at a release, by the witness. Anyone who
         can write to the file can still change what came after the last release, and chain it anew:
         keep the last `chain` elsewhere."""
         with self._turn(), self._store.held():
@@ -395,7 +395,7 @@ class Trial(Curator):
     @unheld
     def estimates(self, actions: Actions) -> list[Estimate]:
         """For features as `assign` takes them: the estimated mean outcome of every arm, and how far
-        the truth may be from it if the policy's assumptions hold. Made of releases alone."""
+        the truth may be from it if the policy's assumptions hold. Built from releases alone."""
         with self._turn(), self._store.held():
             self._shown()
             found = self._plan.estimates(self._run, actions)
@@ -409,15 +409,15 @@ class Trial(Curator):
         """The probability with which a participant got the arm, for inverse propensity weights.
 
         It is that of its latest place, given all releases before, public features, and the window:
-        how many places of each arm it was to have. Of a window the order is random, so everybody in
+        how many places of each arm it was to have. Of a window the order is random, so everyone in
         it has the arm with the probability of the arm's share; an arm without a place has 0. No
         outcome that is not released enters.
 
         Raises:
             UnknownUnit: If the unit has no arm.
             TrialError: If it is not known: for a unit without a place, for arms that are hidden or
-                features that are private, and where the policy draws an arm from a law without a
-                closed form.
+                features that are private, and where the policy draws an arm from a distribution
+                without a closed form.
 
         Example:
             >>> import discreet
@@ -463,7 +463,7 @@ class Trial(Curator):
             )
 
     def _repr_html_(self) -> str:
-        """For notebooks: the report, made of releases and public counts; one line where there is
+        """For notebooks: the report, built from releases and public counts; one line where there is
         none to show."""
         if self._is_inside:
             return plain(repr(self))
@@ -495,7 +495,7 @@ class Trial(Curator):
                     f"the trial is stored in {self._store.place} and must not be copied; close it, "
                     "move it by Trial.move(path, to) and load it from there"
                 )
-            self._saving = store  # noted first: one of the two goes on, whatever interrupts this
+            self._saving = store  # noted first: one of the two continues, whatever interrupts this
             store.adopt(self._store, self._fixed)
             self._own(store)
             self._store, self._saving = store, None
@@ -516,13 +516,13 @@ class Trial(Curator):
 
     @staticmethod
     def restore(backup: str | os.PathLike[str], to: str | os.PathLike[str]) -> None:
-        """A backup as a file of its own. What was assigned or released after it is unknown there,
+        """A backup as its own file. What was assigned or released after it is unknown there,
         so it is fenced: `load` it to read it, and `fence` it to end the trial."""
         copies.restore(check_path("backup", backup), check_path("to", to))
 
     @staticmethod
     def move(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> None:
-        """Move the file of a trial with its witness; a witness in a place of its own stays there.
+        """Move the file of a trial with its witness; a witness in its own place stays there.
         Close the trial everywhere first. If it is cut short, call it again."""
         copies.move(check_path("path", path), check_path("to", to))
 
@@ -530,10 +530,11 @@ class Trial(Curator):
         """End a trial whose `status` is "fenced", with what its file has released: outcomes that
         wait are erased, and nothing is released any more.
 
-        `charge`: go on in place of that, at a price. Open blocks are void for ever, and the
-        guarantee is multiplied by one plus the number of fences that were passed so: whoever came
-        after the copy is unknown here, and may contribute once more. For a copy whose witness is
-        there, of a policy with an index that keeps no exact sums, without strata, kits or a ledger.
+        `charge`: continue in place of that, at a price. Open blocks are void indefinitely, and the
+        guarantee is multiplied by one plus the number of fences that were passed so: anyone who
+        came after the copy is unknown here, and may contribute once more. For a copy whose witness
+        is there, of a policy with an index that keeps no exact sums, without strata, kits or a
+        ledger.
         """
         words = check_words(by, reason)
         with self._turn(), self._store.held():
@@ -594,9 +595,9 @@ class Trial(Curator):
         clock: Callable[[], float] | None = None,
         ledger: Ledger | None = None,
     ) -> Self:
-        """Go on with a saved trial; a policy that you composed yourself must be passed again.
+        """Continue with a saved trial; a policy that you composed yourself must be passed again.
 
-        A store of your own is passed in place of a path; a ledger only if its file was moved.
+        Your own store is passed in place of a path; a ledger only if its file was moved.
         """
         return cls._opened(path, policy, clock, ledger=ledger)
 
@@ -627,7 +628,7 @@ class Trial(Curator):
             trial._check_worker()
             return trial
         except BaseException:
-            if store is not path:  # one that was handed in may be another trial's, which goes on
+            if store is not path:  # one that was handed in may be another trial's, which continues
                 store.close()
             raise
 
@@ -752,7 +753,7 @@ class Trial(Curator):
 
 
 def store_at(path: str | os.PathLike[str] | Store | None) -> Store:
-    """Where a trial is stored: in memory, in a file, or in a store of your own."""
+    """Where a trial is stored: in memory, in a file, or in your own store."""
     if path is None:
         return MemoryStore()
     if isinstance(path, str | os.PathLike):
@@ -771,7 +772,7 @@ def check_path(name: str, path: str | os.PathLike[str]) -> Path:
 
 def check_stratum(store: Store, stratum: Name | None) -> None:
     """Refuse to open the trial of a stratum alone: it does not know who is in the others, and
-    somebody could enter the releases of two under one stated budget."""
+    someone could enter the releases of two under one stated budget."""
     found = store.state.get("stratum")
     if found == stratum:
         return

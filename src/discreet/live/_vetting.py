@@ -1,10 +1,10 @@
-"""Policies of one's own, before anybody is assigned by them.
+"""Policies of one's own, before anyone is assigned by them.
 
 Policies of the catalogue are proved, at every horizon, by the tests. Whatever else a trial is
 handed is verified when it is planned, at the trial's own horizon and with live noise: its kernels
 and its decisions on symbols (`policy.proved`), and pairs of whole lives (`live.lives`).
 What is refuted is refused. What cannot be computed, or not that far, becomes a condition of the
-printed guarantee, so that nobody takes a claim for a proof.
+printed guarantee, so that no one takes a claim for a proof.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 `RehearsedTrial` is `Trial`, in all that it does, but for two things: its noise comes from a
 generator that has a seed, and its clock shows the day of the rehearsal. So what was rehearsed is
-what will run. It is in memory only, for nobody may take it for a trial that protects anybody.
+what will run. It is in memory only, for no one may take it for a trial that protects anyone.
 
 `Visits` is the world around it: participants arrive at random moments, λ a day on average, each
-answers after a while drawn from the law of delays, and some never. What came in the meantime is
-handed in, in the order of time, before the next participant gets an arm.
+answers after a while drawn from the distribution of delays, and some never. What came in the
+meantime is handed in, in the order of time, before the next participant gets an arm.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FIXED = ("deadline", "path", "clock")
 
 class SeededRandomness:
     """The draws that rules make, from a generator with a seed: `SystemRandomness` can be replayed
-    by nobody, this can."""
+    by no one, this can."""
 
     __slots__ = ("_rng", "beta", "random", "standard_exponential", "standard_normal")
 
@@ -57,7 +57,7 @@ class SeededRandomness:
 
 
 class RehearsedTrial(Trial):
-    """A trial whose noise can be replayed. It protects nobody, and is never stored."""
+    """A trial whose noise can be replayed. It protects no one, and is never stored."""
 
     def __init__(self, rng: Generator, *arguments: Any, **options: Any) -> None:
         self._sources = Sources(REHEARSED, SeededRandomness(rng), rng)
@@ -159,7 +159,7 @@ class Visits:
         )  # fmt: skip
 
     def participants(self) -> Iterator[Visit]:
-        """Everybody who comes until the trial takes no more; then what is open is waited for."""
+        """Everyone who comes until the trial takes no more; then what is open is waited for."""
         while True:
             self.reach(self.day + self._rng.standard_exponential() / self._calendar.arrivals)
             unit, stratum = self._coming, self._stratum()

@@ -3,11 +3,12 @@
 A worker asks a trial for its weights once in a while, picks arms by itself, and hands in whom it
 has shown what. Then they are participants like others, with places in the streams of their arms.
 
-**Why this is private.** The shares are those of the next window as the rule would plan it: made of
-released means and public counts. Every version of them has its own key of the hash, drawn from no
-outcome. So an arm is a function of earlier releases, coins and the visitor's name, as in `assign`,
-and the steps of the protocol that follow (`seat`) read nothing else. What is left is *who* is
-handed in, and when: like who comes next, that must not depend on outcomes that are not released.
+**Why this is private.** The shares are those of the next window as the rule would plan it: built
+from released means and public counts. Every version of them has its own key of the hash, drawn
+from no outcome. So an arm is a function of earlier releases, coins and the visitor's name, as in
+`assign`, and the steps of the protocol that follow (`seat`) read nothing else. What is left is
+*who* is handed in, and when: like who comes next, that must not depend on outcomes that are not
+released.
 
 It is for policies with an index, in streams: their blocks take places of one arm in any order and
 number. Others count on more than shares: a race or a top two on balanced blocks, epochs on shares
@@ -42,7 +43,7 @@ class Weights:
 
     - `version`: a number, to be handed in with what was shown.
     - `arms` and `parts`: an arm has `parts[i]` of `sum(parts)`.
-    - `key`: of the hash; who knows it can tell who gets which arm, like whoever runs the page.
+    - `key`: of the hash; who knows it can tell who gets which arm, like anyone who runs the page.
     """
 
     version: int

@@ -1,4 +1,4 @@
-"""Where trials are stored: in memory, in a SQLite file, in PostgreSQL, or in a store of your own
+"""Where trials are stored: in memory, in a SQLite file, in PostgreSQL, or in your own store
 (`Store`)."""
 
 from ._base import Block, Store

@@ -2,25 +2,25 @@
 
 A trial keeps nothing to itself: who has which arm, the blocks that are not yet released with their
 outcomes, and where the run stands are the store's. It calls `ready` first in whatever it does, so
-that a store can refuse, or say that somebody else went on with it; then it reads, decides by the
-rules, and writes. From `ready` to the write nobody else changes anything: a store that several
+that a store can refuse, or say that someone else continued with it; then it reads, decides by the
+rules, and writes. From `ready` to the write no one else changes anything: a store that several
 processes share holds them off, and lets go with the write, or when the call ends (`held`).
 
 Every write is all or nothing, and durable when it returns, or when the `together` ends that it is
 in. One write does two things at once, and must: `release` puts the new state in place *and* erases
 the outcomes of the block that went into it. Were the state stored first, a crash would leave
-outcomes that nobody needs; were they erased first, a block could never be released.
+outcomes that no one needs; were they erased first, a block could never be released.
 
     state      a JSON document: settings, and where the run stands
     members    unit -> its arm, how many places it took, and its latest place
-    blocks     key -> places and outcomes; several may be open, or full and waiting, side by side
+    blocks     key -> places and outcomes; several may be open, or full and waiting, concurrently
 
 Nothing is replayed: with every place comes what it changed of the run (`moved`), so that a trial is
 opened as fast after a million assignments as after one.
 
 A block has one release. Two objects that know nothing of each other could each draw one, and two
 noisy answers about the same people reveal more than one. So a store that cannot tell its users of
-each other has one owner: whoever loads it goes on with it, and the object before refuses.
+each other has one owner: anyone who loads it continues with it, and the object before refuses.
 `discreet.testing._stores.check_store` tests all this.
 """
 
@@ -60,7 +60,7 @@ def bare(error: BaseException) -> BaseException:
 
 def unheld(call: Callable[P, T]) -> Callable[P, T]:
     """A call that has outcomes in its hands, exact sums or features that may be private: whatever
-    it raises, be it a refusal or Ctrl-C, goes on without the frames that it came through."""
+    it raises, be it a refusal or Ctrl-C, continues without the frames that it came through."""
 
     @wraps(call)
     def clean(*arguments: P.args, **options: P.kwargs) -> T:
@@ -82,7 +82,7 @@ class Block(Protocol):
 
     @property
     def outcomes(self) -> Mapping[int, int]:
-        """By slot, in whole steps; of a local release, what was made of them."""
+        """By slot, in whole steps; of a local release, what was built from them."""
 
     @property
     def due(self) -> float | None:
@@ -132,8 +132,8 @@ class Store(Protocol):
 
     def ready(self, alone: bool = True) -> bool:
         """Hold the store for this user, up to its next write or the end of the call. Whether
-        somebody else went on with it since; `TrialError` if it is unknown what is stored. A worker
-        that hands an outcome in asks for `alone=False`: others may go on meanwhile, and if its
+        someone else continued with it since; `TrialError` if it is unknown what is stored. A worker
+        that hands an outcome in asks for `alone=False`: others may continue meanwhile, and if its
         block is released by then the outcome is dropped."""
 
     def held(self) -> AbstractContextManager[object]:
@@ -168,8 +168,8 @@ class Store(Protocol):
 
     def release(self, block: str | None, state: Json, opens: str | None) -> None:
         """A block was released: put the state in place, erase the block, open an empty one. None
-        where there is nothing to erase, or nothing to open. Whoever has withdrawn from that block
-        is forgotten."""
+        where there is nothing to erase, or nothing to open. Anyone who has withdrawn from that
+        block is forgotten."""
 
     def begin(self, block: str, run: Json) -> None:
         """The rule has seen the last release: `run` are the entries of `state["protocol"]` that

@@ -1,8 +1,9 @@
 """Copies of the file of a trial that cannot release anything twice.
 
 A *backup* has who got which arm, and all releases; outcomes, private features and exact sums are
-left out. It can be read, and is fenced for ever. To *move* a trial is to bind it to a copy of its
-witness in the new place: from that commit on the old file is fenced, whatever becomes of the copy.
+left out. It can be read, and is fenced indefinitely. To *move* a trial is to bind it to a copy of
+its witness in the new place: from that commit on the old file is fenced, whatever becomes of the
+copy.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ def restore(backup: Path, to: Path) -> None:
 
 
 def move(path: Path, to: Path) -> None:
-    """A trial from one place to another; nothing of it stays. What was cut short goes on when it is
-    called again."""
+    """A trial from one place to another; nothing of it stays. What was cut short continues when it
+    is called again."""
     base, there = Database(path), Path(f"{to}{ENDING}")
     _check_name(to)
     base.open()
@@ -134,7 +135,7 @@ def move(path: Path, to: Path) -> None:
                 moved = Witness.written(there, trial, data)
                 sync_folder(there.parent)
                 base.run("UPDATE witness SET file = ?", (moved.file,))
-            # whoever has it open looks again, and finds it fenced
+            # anyone who has it open looks again, and finds it fenced
             base.run("UPDATE heads SET version = version + 1, generation = generation + 1")
             base.commit()
         if not (begun and to.is_file()):
@@ -159,7 +160,7 @@ def _number(path: Path) -> str | None:
 
 
 def _held_bytes(base: Database) -> bytes:
-    """The file as it is, with nothing left in its log, while nobody can write to it."""
+    """The file as it is, with nothing left in its log, while no one can write to it."""
     base.let_go()
     for _ in range(TRIES):
         base.soiled = True

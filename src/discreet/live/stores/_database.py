@@ -1,12 +1,12 @@
 """One SQLite file, and a connection to it.
 
-The file is made exclusively, is never reached through a link, and nobody but its owner can read it,
+The file is made exclusively, is never reached through a link, and no one but its owner can read it,
 whatever the umask. Its log (`-wal`) and index (`-shm`) lie beside it. Commits are synced; the log
 is emptied after every release, for it holds what was erased.
 
 Its witness (`_witness`) tells whether the file is an old copy of itself; then it is fenced.
 
-A transaction takes the file at its beginning, so that whoever reads decides on what stays true
+A transaction takes the file at its beginning, so that anyone who reads decides on what stays true
 until it writes. Others wait for it, up to `PATIENCE` seconds.
 """
 
@@ -137,7 +137,7 @@ class Database(Transactions):
 
     def _check_unfinished(self) -> None:
         """Refuse a file that holds anything. One that a crash left when it was made is taken over:
-        nobody was assigned."""
+        no one was assigned."""
         if not self.path.is_file() or self._start() not in (b"", MAGIC):
             self._refuse_taken()
         for ending in ("", *BESIDE):
@@ -223,7 +223,7 @@ class Database(Transactions):
 
     @staticmethod
     def _check_file(name: str) -> None:
-        """A plain file of this user, with one name: what else has its name may be anybody's."""
+        """A plain file of this user, with one name: what else has its name may be anyone's."""
         try:
             found = os.lstat(name)
         except FileNotFoundError:
@@ -348,7 +348,7 @@ class Database(Transactions):
         return time.time()
 
     def clean(self) -> None:
-        """While somebody reads the log it cannot be emptied, and is emptied later."""
+        """While someone reads the log it cannot be emptied, and is emptied later."""
         if self.soiled and self.is_open and not self.in_transaction:
             found = self.one("PRAGMA wal_checkpoint(TRUNCATE)")
             self.soiled = found is None or found[0] != 0

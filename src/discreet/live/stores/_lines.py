@@ -1,9 +1,9 @@
 """A witness in a table: of another PostgreSQL database, or of the same one.
 
-Whoever appends a line inserts the next number; that there is one line of a number is the primary
+Anyone who appends a line inserts the next number; that there is one line of a number is the primary
 key of the table, so of two servers that both take themselves for the only one, one releases.
 
-A table of the same database is written by a connection of its own before the release is stored. So
+A table of the same database is written by its own connection before the release is stored. So
 it knows of a release whose commit was lost. It goes back with its database: that a database was
 restored or promoted is noticed by its identity (`_server`) alone.
 """
@@ -74,11 +74,11 @@ class TableWitness:
 
     @property
     def has_changed(self) -> bool:
-        """Nobody is asked at every call: the next line has one number, whoever writes it."""
+        """No one is asked at every call: the next line has one number, no matter who writes it."""
         return not self._agrees
 
     def look(self, size: int, chain: str) -> tuple[str, list[Line]]:
-        """As of a file: why not to go on, and what it says after that."""
+        """As of a file: why not to continue, and what it says after that."""
         self._agrees = False
         if self._found() != self.file:
             return "its witness is in another database than the one that it was written in", []

@@ -271,4 +271,4 @@ class MemoryStore:
 
 
 _NOTHING = nullcontext()
-"""Nobody else can have it, so that there is nothing to let go of."""
+"""No one else can have it, so that there is nothing to let go of."""

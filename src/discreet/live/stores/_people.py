@@ -253,11 +253,11 @@ class SqlPeople(Notes):
 
     def __init__(self, store: SqlStore) -> None:
         super().__init__()
-        self.store: SqlStore = weakref.proxy(store)  # which must go when nobody uses it
+        self.store: SqlStore = weakref.proxy(store)  # which must go when no one uses it
         self.known: str | None = None
         """the secret of the names, as far as it is known; it changes with a public step alone"""
         self.anyone = True
-        """whether somebody may be forgotten; likewise"""
+        """whether someone may be forgotten; likewise"""
 
     @property
     def base(self) -> Transactions:

@@ -19,7 +19,7 @@ class PostgresStore(SqlStore):
     - `witness`: where every release is noted before it is stored: the path of a file, or the
       address of another PostgreSQL database. Without it that is a table of the same database, which
       a dump that is put back into the same server takes back as well: only a witness elsewhere
-      notices that. Whoever releases gives an address again when the trial is loaded.
+      notices that. Anyone who releases gives an address again when the trial is loaded.
     - `releases_here=False`: for workers that assign and record, while another process releases.
       They need no right to read an outcome (`grant_roles`).
     """
@@ -116,9 +116,9 @@ def grant_roles(url: str, *, web: str | None = None, curator: str | None = None)
     """Let two roles of a PostgreSQL server use the trials of a database; they must exist. Call it
     as the owner of its tables, once a first trial was made.
 
-    - `web`: assigns, hands outcomes in, and takes them back for whoever withdraws. It reads who has
-      which arm, what was released and the keys of open blocks; no outcome, no exact sum. It deletes
-      nothing and releases nothing. For stores with `releases_here=False`.
+    - `web`: assigns, hands outcomes in, and takes them back for anyone who withdraws. It reads who
+      has which arm, what was released and the keys of open blocks; no outcome, no exact sum. It
+      deletes nothing and releases nothing. For stores with `releases_here=False`.
     - `curator`: all that a trial does.
     """
     psycopg = driver()

@@ -89,7 +89,7 @@ def outcome_text(value: int | None) -> bytes:
 
 
 def outcome_in(text: bytes) -> int | None:
-    """What `outcome_text` was made of."""
+    """What `outcome_text` was built from."""
     return int.from_bytes(text[1:], "big", signed=True) if text[:1] == ANSWERED else None
 
 

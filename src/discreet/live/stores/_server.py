@@ -1,8 +1,8 @@
 """One name in a PostgreSQL database, and a connection to it.
 
 All that is stored lies in the schema `discreet`. A call of a trial is a transaction at READ
-COMMITTED that begins by locking the head of its trial: whoever comes later waits, then reads what
-was stored, and reads a later time of the server's clock. Somebody who only hands an outcome in
+COMMITTED that begins by locking the head of its trial: anyone who comes later waits, then reads
+what was stored, and reads a later time of the server's clock. Someone who only hands an outcome in
 locks no head, but holds its block, which a release takes before it reads what came (`lock_block`).
 
 A connection that is lost is opened again by the next call, which reads where the trial stands: the
@@ -29,7 +29,7 @@ from ._transactions import AnyWitness, Rows, Transactions, migrations
 from ._witness import Line, Witness
 
 PATIENCE = 10.0
-"""Seconds to wait for somebody else who has the trial in its hands, and for somebody who has it and
+"""Seconds to wait for someone else who has the trial in its hands, and for someone who has it and
 does nothing: the server ends that connection."""
 SCHEMA = "discreet"
 LOCK = 1684632419
@@ -460,7 +460,7 @@ class Server(Transactions):
     def hand_in(
         self, place: tuple[int, str, int], key: bytes, sealed: bytes, corrects: bool
     ) -> bool:
-        """By a function of the database: whoever calls it needs no right to the table."""
+        """By a function of the database: anyone who calls it needs no right to the table."""
         found = self.one("SELECT hand_in(?, ?, ?, ?, ?, ?)", (*place, key, sealed, corrects))
         return found == (True,)
 

@@ -1,9 +1,10 @@
 """A trial in a database, SQLite or PostgreSQL, which several processes may use at once.
 
-Every call of a trial is one transaction, or a few one after the other: whoever has the home reads
-where the trial stands, decides, and writes. A version counts the public steps. If it is not the one
-that this object knows, somebody else went on, or a write of this object was interrupted; then what
-is stored is read again. So whatever happens, object and database agree before anything is decided.
+Every call of a trial is one transaction, or a few one after the other: anyone who has the home
+reads where the trial stands, decides, and writes. A version counts the public steps. If it is not
+the one that this object knows, someone else continued, or a write of this object was interrupted;
+then what is stored is read again. So whatever happens, object and database agree before anything
+is decided.
 
 Nothing is read that is not needed: a trial is opened by its settings, its run and its open blocks.
 
@@ -186,7 +187,7 @@ class Blocks(Mapping[str, StoredBlock]):
 
 
 class SqlStore:
-    """A trial in a home of its own; in that of a trial by stratum, one of several."""
+    """A trial in its own home; in that of a trial by stratum, one of several."""
 
     def __init__(self, base: Transactions, trial: int = 1, releases_here: bool = True) -> None:
         self._base = base
@@ -219,7 +220,7 @@ class SqlStore:
         return SqlStore(self._base, trial, self.releases_here)
 
     def again(self) -> SqlStore:
-        """Another user of the same trial, with a connection of its own."""
+        """Another user of the same trial, with its own connection."""
         raise NotImplementedError
 
     @property
@@ -268,13 +269,13 @@ class SqlStore:
         known = (self._version, self._generation)
         self._read()
         while not self._base.is_alone and not self._is_current():
-            self._read()  # others went on in between
+            self._read()  # others continued in between
         if not watched or known[0] == UNKNOWN or known[1] != self._generation:
             line = self._base.look()
             if line is not None and self.releases_here:
                 self._adopt(line)
             elif line is not None and not self._fits(json.loads(line.text)):
-                self._base.fence_off(1)  # else it waits for somebody who releases
+                self._base.fence_off(1)  # else it waits for someone who releases
             if self._base.tell():
                 self._base.begin()
                 self._read()
@@ -383,7 +384,7 @@ class SqlStore:
             )
         }  # fmt: skip
         if self._generation not in (UNKNOWN, generation):
-            base.soiled = True  # somebody has released, and may have died of it
+            base.soiled = True  # someone has released, and may have died of it
         self._generation, self._next, self._version = generation, version, version
 
     def _parsed(self, text: str | bytes, kind: type[T]) -> T:
@@ -668,8 +669,8 @@ class SqlStore:
 
     @unheld
     def adopt(self, other: MemoryStore, settings: Json) -> None:
-        """Go on in a file with what a store in memory holds, and leave nothing there: of two, each
-        could release the same block. Should it fail, the other has lost nothing."""
+        """Continue in a file with what a store in memory holds, and leave nothing there: of two,
+        each could release the same block. Should it fail, the other has lost nothing."""
         blocks = {key: block.copy() for key, block in other.blocks.items()}
         self._write_all(
             {**settings, **other.state}, other._assigned, blocks, other._members, other.people
@@ -777,7 +778,7 @@ class SqlStore:
                 key = self._rows[block].key
                 if self._base.hand_in(where, key, seal.sealed(key, text), corrects):
                     break
-                self._read()  # somebody has withdrawn, and it has another key
+                self._read()  # someone has withdrawn, and it has another key
                 before = self._version = UNKNOWN
                 if block not in self._rows:
                     break
@@ -786,7 +787,7 @@ class SqlStore:
                     f"{self.place}: others change it meanwhile; nothing changed: try again"
                 )
         self._base.commit()
-        self._version = before  # no public step: nobody is told that it came
+        self._version = before  # no public step: no one is told that it came
 
     @unheld
     def void(self, block: str, slot: int) -> None:
@@ -857,7 +858,7 @@ class SqlStore:
         self._put(state)
 
     def _forget(self, block: str) -> None:
-        """Whoever has withdrawn from a block that is released."""
+        """Anyone who has withdrawn from a block that is released."""
         if block not in self._void:
             self.whole(block)
         for unit in self._void.pop(block):
@@ -1132,7 +1133,7 @@ class SqlStore:
             )
 
     def _has_forgotten(self, unit: Name, number: int) -> bool:
-        """Whether somebody of that name has withdrawn in another stratum."""
+        """Whether someone of that name has withdrawn in another stratum."""
         other = self.beside(number)
         try:
             return other.people.is_forgotten(unit)

@@ -14,7 +14,7 @@ class SqliteStore(SqlStore):
     """A trial in a file, with its witness beside it or at another path.
 
     `releases_here=False` is for workers that only assign and record, while another process releases
-    (`discreet.live.curate`): nobody who comes waits for a release that is being drawn.
+    (`discreet.live.curate`): no one who comes waits for a release that is being drawn.
     """
 
     _base: Database

@@ -1,8 +1,8 @@
 """A database that holds trials, and a connection to it: what SQLite and PostgreSQL have in common.
 
 A *home* is what one trial has for itself, or the trials of all strata together: a SQLite file, or
-one name among many in a PostgreSQL database. Whoever begins a transaction has the home for itself:
-it decides on what stays true until it writes.
+one name among many in a PostgreSQL database. Anyone who begins a transaction has the home for
+itself: it decides on what stays true until it writes.
 
 Statements are written once, for both: `?` stands for a value. What tables there are is said by the
 numbered files in `sql`; `meta` has the numbers of those that were applied.
@@ -121,13 +121,13 @@ class Transactions(ABC):
 
     @property
     def is_alone(self) -> bool:
-        """Whether nobody else goes on meanwhile."""
+        """Whether no one else continues meanwhile."""
         return self.in_transaction
 
     @abstractmethod
     def begin(self, alone: bool = True) -> None:
-        """Hold the home, if it is not held already. Without `alone` others go on meanwhile, where
-        the database can do that."""
+        """Hold the home, if it is not held already. Without `alone` others continue meanwhile,
+        where the database can do that."""
 
     @abstractmethod
     def moment(self) -> float:
@@ -158,7 +158,7 @@ class Transactions(ABC):
 
     @abstractmethod
     def add_key(self, key: bytes) -> int:
-        """Store a key, under a number that nobody else uses."""
+        """Store a key, under a number that no one else uses."""
 
     @abstractmethod
     def forget_key(self, number: int) -> None:
@@ -175,7 +175,7 @@ class Transactions(ABC):
     @abstractmethod
     def take_back(self, place: tuple[int, str, int], old: bytes, key: bytes, sealed: bytes) -> None:
         """`sealed` in place of an outcome, and all that is private of its block under another key.
-        A database may have left copies of what it moved: nobody can read them from then on."""
+        A database may have left copies of what it moved: no one can read them from then on."""
 
     @abstractmethod
     def go_with(
@@ -185,7 +185,7 @@ class Transactions(ABC):
         place, in a block with the key `old`, was withdrawn. The row is written in any case."""
 
     def lock_block(self, trial: int, block: str) -> None:  # noqa: B027 - the home may be held
-        """Before the outcomes of a block are read for its release: whoever hands one in has done
+        """Before the outcomes of a block are read for its release: anyone who hands one in has done
         so, or comes too late."""
 
     @abstractmethod
@@ -282,7 +282,7 @@ class Transactions(ABC):
 
     @property
     def is_watched(self) -> bool:
-        """Whether it was compared with its witness, and nobody has touched that since."""
+        """Whether it was compared with its witness, and no one has touched that since."""
         return self.witness is not None and not self.witness.has_changed and not self.fence
 
     def testify(self, text: str) -> None:
@@ -294,7 +294,7 @@ class Transactions(ABC):
 
     def overtake(self, more: dict[str, Any]) -> None:
         """Continue from an old copy, whatever its witness knows: that notes how many releases are
-        lost here, and no other copy goes on."""
+        lost here, and no other copy continues."""
         found = self.one("SELECT size, chain FROM witness WHERE home = ?", (self.home,))
         assert found is not None
         ahead = self.releases_ahead()
@@ -343,7 +343,7 @@ class Transactions(ABC):
             self._close()
 
     def close(self) -> None:
-        """End its use, whoever uses it; what was not committed is forgotten."""
+        """End its use for all who use it; what was not committed is forgotten."""
         self.let_go()
         self._close()
 

@@ -5,13 +5,13 @@ every release is written to a second file before it is stored, the witness: one 
 with a hash over it and the line before. The database remembers how far it knows its witness, and
 which file that is. Before every draw the two are compared:
 
-    no line more               go on
+    no line more               continue
     one more, drawn from just  its commit was lost: that release is adopted, with the same values
     this state
-    anything else              the trial is fenced: nothing is released, nobody new is assigned
+    anything else              the trial is fenced: nothing is released, no one new is assigned
 
 A line holds what the release changed of the public state, and the ledger, sealed under the key of
-the released block: the commit overwrites that key, and then nobody can read it.
+the released block: the commit overwrites that key, and then no one can read it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Witness:
 
     @property
     def has_changed(self) -> bool:
-        """Whether anybody has touched it since it was read here."""
+        """Whether anyone has touched it since it was read here."""
         return self._seen is None or self._now() != self._seen
 
     def _now(self) -> tuple[int, int] | None:
@@ -105,7 +105,7 @@ class Witness:
         return found.st_ino, found.st_size
 
     def look(self, size: int, chain: str) -> tuple[str, list[Line]]:
-        """Why a database that knows it up to there must not go on, if so; and what it says after
+        """Why a database that knows it up to there must not continue, if so; and what it says after
         that. A last line without its end was never finished, so nothing came of it."""
         self._seen = None
         now = self._now()
@@ -153,7 +153,7 @@ class Witness:
         return [raw.decode().partition(" ")[2] for raw in data.split(b"\n")[1:-1]]
 
     def append(self, text: str, size: int, chain: str) -> Line:
-        """One line more, synced; refused if it knows more than whoever appends it."""
+        """One line more, synced; refused if it knows more than anyone who appends it."""
         line = chained(chain, text)
         data = f"{line} {text}\n".encode()
         try:
