@@ -28,7 +28,8 @@ QUIET = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 PAGES = ("/", "/?wall", "/e/reminders", "/e/leaflet", "/e/reminders/plan", "/e/reminders/log",
-         "/e/survey/device", "/e/reminders?blind", "/budgets", "/audit", "/keys", "/why")  # fmt: skip
+         "/e/survey/device", "/e/reminders?blind", "/budgets", "/audit", "/keys",
+         "/why")  # fmt: skip
 LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 
 
