@@ -614,3 +614,23 @@ def test_the_page_of_devices_is_for_policies_of_devices(old: Served) -> None:
     assert admin.get("/e/survey/device").status_code == 200
     assert admin.get("/e/reminders/device").status_code == 409
     assert DEVICES["policy"] == "ldp-ucb-b"
+
+
+def test_the_log_of_a_trial_says_what_the_trial_noted(served: Served) -> None:
+    """Entry by entry; where arms are coded, no number of an arm."""
+    served.plan(deadline="0.3 s", first=2)
+    served.crowd(8)
+    served.until(lambda: served.get("/v1/experiments/exp/report")["releases"] > 0)
+    here = looker(served, "monitor").see("/e/exp/log")
+    trial: Any = served.service.engine._open["default", "exp"]
+    for entry in trial.log(verify=True)[:4]:
+        assert f"<code>{entry['chain'][:8]}</code>" in here
+        assert entry["what"] in here
+    assert "block 0-1" in here or "block 1-1" in here
+    kits = {arm: [f"{arm}{number:03}" for number in range(40)] for arm in ("A", "B")}
+    served.plan(id="coded", kits=kits, deadline="0.3 s", first=2)
+    served.crowd(8, "/v1/experiments/coded")
+    served.until(lambda: served.get("/v1/experiments/coded/report")["releases"] > 0)
+    coded = looker(served, "monitor").see("/e/coded/log")
+    assert "release" in coded
+    assert "block" not in coded

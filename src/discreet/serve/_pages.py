@@ -373,10 +373,13 @@ async def trail(request: Request, key: KeyRow) -> Response:
     service: Service = request.app.state.service
     row = row_of(request, key)
     known = ("stratum", "number", "what", "at", "chain")
+    told = {*known, "policy", "guarantee"}  # the page of the plan has them
+    if "kits" in json.loads(row.settings):
+        told.add("block")  # whose number would tell which arm a code stands for
     entries = [
         {**{name: one.get(name, "") for name in known},
          "detail": ", ".join(f"{name} {value}" for name, value in one.items()
-                             if name not in known and value not in (None, ""))}
+                             if name not in told and value not in (None, ""))}
         for one in await service.ask(row, lambda trial: trial.log(verify=True))
     ]  # fmt: skip
     return shown(
