@@ -6,7 +6,7 @@
 >>> linear.simulate(row, problem, horizon=1e6, runs=2, seed=1).guarantee.short()
 'ρ = 0.1 (interactive)'
 
-Names are loaded when they are first used, so that listing the rows is cheap.
+Names are loaded when they are first used, so that listing the policies is cheap.
 """
 
 from __future__ import annotations
