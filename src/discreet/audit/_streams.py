@@ -38,8 +38,9 @@ from ..privacy._source import SIMULATED
 from ..protocol import Design, Head, Playing, Track, Vault, World, answer, begin, play_kernel, slots
 from ..protocol._state import LEFT, SOON, TAKEN
 from ..protocol.worlds._calendar import held
+from ..simulator._seeds import quick
 from ._adversaries import OWN_CHOICE, Adversary, Steady, Tables
-from ._transcripts import ABSENT, Transcripts, digits_of, in_buffers, linked_for, quick
+from ._transcripts import ABSENT, Transcripts, digits_of, in_buffers, linked_for
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -29,6 +29,7 @@ from ..policies import Policy
 from ..policies._step import choose, fresh_state, length, parts_of, publish
 from ..policies._view import View, shown
 from ..privacy._source import SIMULATED
+from ..simulator._seeds import quick
 from ._adversaries import DECISIONS, Adversary
 
 if TYPE_CHECKING:
@@ -242,13 +243,6 @@ def in_buffers(*states: Any) -> tuple[list[Any], Buffers]:
 
     inside = [moved(state) for state in states]
     return inside, Buffers(floats, integers, floats.copy(), integers.copy())
-
-
-def quick(rng: Generator) -> Generator:
-    """The same coins, drawn inside compiled code where that is possible."""
-    from .._draws import Draws
-
-    return Draws(rng.bit_generator) if isinstance(rng.bit_generator, np.random.SFC64) else rng
 
 
 @dataclass(frozen=True)

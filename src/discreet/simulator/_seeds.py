@@ -113,3 +113,13 @@ def sfc64_states(entropy: int, numbers: NDArray[np.uint32]) -> NDArray[np.uint64
 
 def _folded(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return x ^ x >> HALF
+
+
+def quick(rng: Generator) -> Generator:
+    """The same coins, drawn inside compiled code where that is possible."""
+    from numpy.random import SFC64
+
+    from .._draws import Draws, is_known
+
+    bits = rng.bit_generator
+    return Draws(bits) if isinstance(bits, SFC64) and is_known() else rng

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from .._compiled import compile_for
 from ..policies._policy import Policy
 from ..policies._ranks import is_ranked
 from ..policies._step import FINISHED, STARVED, parts_of
 from ..policies._view import View
 from ..simulator._loop import Curve, Study, fresh_course, loop_kernel, simulated_state
+from ..simulator._seeds import quick
 from ._case import generator
 
 if TYPE_CHECKING:
@@ -30,7 +33,6 @@ class Walk:
 
         setting = row.setting(environment.arms, horizon)
         kernel = loop_kernel(row, environment.draw, ranked=is_ranked(row, setting))
-        self.loop = kernel.compiled() if compiled else kernel.interpreted()
         self.environment, self.horizon, self.arms = environment, horizon, environment.arms
         self.rng = generator(seed, number)
         self.state = environment.start(self.rng)
@@ -44,6 +46,12 @@ class Walk:
         means = np.array(environment.means)
         study = Study(horizon, means.max() - means, self.curve)
         self.fixed = (self.state, *parts_of(row, setting), *run, self.course, study)
+        if compiled:  # the very code that simulations run
+            self.rng = quick(self.rng)
+            arguments = (*self.fixed, 1, self.rng)
+            self.loop = compile_for(row.name, partial(kernel.cached, *arguments), arguments)
+        else:
+            self.loop = kernel.interpreted()
 
     def go(self, decisions: int) -> bool:
         """Take so many decisions, or fewer if the run ends; True when it is over."""
