@@ -159,7 +159,16 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class TruncatedLaplace:
-    """x + Δ·(truncated Laplace noise for (ε, δ)): bounded noise, (ε, δ)-DP; Laplace for δ = 0."""
+    """Truncated Laplace noise: bounded, and (ε, δ)-DP; Laplace noise for δ = 0.
+
+    Simulated noise, as of all mechanisms here: live trials have their own.
+
+    Example:
+        >>> from discreet.privacy import Approximate, TruncatedLaplace
+        >>> noise = TruncatedLaplace.calibrated(Approximate(1.0, 1e-6))
+        >>> round(noise.bound, 2), round(noise.variance, 3)
+        (13.66, 2.0)
+    """
 
     epsilon: float
     delta: float
