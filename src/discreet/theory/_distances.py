@@ -33,7 +33,16 @@ SUM_ERROR = 1e-9
 
 @dataclass(frozen=True, init=False)
 class FiniteLaw:
-    """A law on finitely many values in [0, 1]."""
+    """A reward distribution on finitely many values in [0, 1].
+
+    Example:
+        >>> from discreet import theory
+        >>> rewards = theory.FiniteLaw([0.0, 0.5, 1.0], [0.2, 0.5, 0.3])
+        >>> round(rewards.mean, 2)
+        0.55
+        >>> round(theory.klinf(rewards, 0.7), 4)
+        0.0968
+    """
 
     values: tuple[float, ...]
     probabilities: tuple[float, ...]

@@ -35,7 +35,14 @@ SD = 0.5
 
 
 class Allocation(NamedTuple):
-    """T* (samples per log 1/(3δ)) and the shares of the samples that attain it."""
+    """T* (samples per log 1/(3δ)) and the shares of the samples that attain it.
+
+    Example:
+        >>> from discreet import theory
+        >>> found = theory.characteristic_time([0.75, 0.5])
+        >>> round(found.samples, 1), [round(share, 2) for share in found.shares]
+        (29.6, [0.51, 0.49])
+    """
 
     samples: float
     shares: tuple[float, ...]
