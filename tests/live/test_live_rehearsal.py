@@ -207,7 +207,7 @@ def test_it_says_that_it_protects_nobody() -> None:
 
 
 def test_linear_rows_are_refused_by_name() -> None:
-    with pytest.raises(InvalidArgument, match=r"adac-oful.*discreet\.simulate"):
+    with pytest.raises(InvalidArgument, match=r"adac-oful.*discreet\.linear\.Rehearsal"):
         Rehearsal(discreet.linear.policy("adac-oful", rho=0.5), 2)  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
 """Best-arm identification: which arm is best, after how many samples, at what price of privacy.
 
-What runs identifications is loaded when it is first used: a live trial needs the rows alone. The
-package can be called as its main function: `discreet.identify(policy, law, risk=0.05)`.
+What runs identifications is loaded when it is first used: a live trial needs the policies alone.
+The package can be called as its main function: `discreet.identify(policy, law, risk=0.05)`.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ code runs: its threshold, σ = 1 in the cost, and a leader drawn with probabilit
 `threshold="heuristic"` is the one of TTUCB in that code, "heuristic+noise" that and what the
 printed thresholds add for the noise: none of the three is δ-correct.
 `sampling="published"` for the printed bonus, under which an arm with a bad start can be forgotten
-for ever; "batched" to decide once a batch, as a live trial does. The first reward of every arm is a
-batch of one and released with noise like any other.
+indefinitely; "batched" to decide once a batch, as a live trial does. The first reward of every arm
+is a batch of one and released with noise like any other.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class IdentifierRow(Entry[Identifier]):
 
 
 IDENTIFIERS = IdentifierRow.catalogue
-"""All rows by name."""
+"""All policies by name."""
 row = IdentifierRow.enter
 
 
@@ -122,7 +122,7 @@ def identifier(name: str, *, budget: Budget | None = None, **options: object) ->
 
 def identifier_from_recipe(recipe: Mapping[str, object]) -> Identifier:
     """The identifier that a saved recipe names."""
-    options = dict(recipe)  # JSON, which the rows check
+    options = dict(recipe)  # JSON, which the policies check
     name = str(options.pop("name"))
     said = options.pop("budget", None)
     budget = None if said is None else budget_from_dict(cast("Json", said))

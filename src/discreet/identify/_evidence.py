@@ -66,7 +66,7 @@ Table: TypeAlias = "NDArray[float64] | tuple[float, ...]"
 
 
 class Books(NamedTuple):
-    """The evidence of every arm, flat, and what was made of it last: all of it from releases."""
+    """The evidence of every arm, flat, and what was built from it last: all of it from releases."""
 
     size: Integers
     """rewards behind what is in the books"""

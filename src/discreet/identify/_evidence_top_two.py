@@ -14,7 +14,7 @@ N²v/(Nv + kσ²) for N, k the number of batches (N itself starves arms).
 Risk. The answer L is wrong if μ_L < μ_* - ξ, * a best arm. Then at u = μ_* the evidence
 E_{L,*}(u; -ξ) is a supermartingale, so it ever reaches (K-1)/δ with probability at most δ/(K-1),
 and of the K arms at most K-1 are wrong. That holds for any sampling, sizes and ties. Equal best
-arms never stop unless ξ > 0. Everything is made of running sums, so it costs no more privacy.
+arms never stop unless ξ > 0. Everything is built from running sums, so it costs no more privacy.
 
 Top two and costs: Jourdan & Azize (2025), Azize et al. (2025).
 """
@@ -66,8 +66,8 @@ class Plan(NamedTuple):
     """The tables of the evidence, and how to sample by it."""
 
     tilts: Any
-    """what evidence is reckoned with, as `enter` and `log_pair` of the row take it: `Tilts`, or the
-    law of the noise"""
+    """what evidence is reckoned with, as `enter` and `log_pair` of the policy take it: `Tilts`, or
+    the distribution of the noise"""
     level: float
     """x0 = log((K-1)/δ)"""
     margin: float

@@ -1,4 +1,5 @@
-"""An identifier is a row of the same table, with two more columns: when to stop, and what to say.
+"""An identifier is a policy of the same table, with two more columns: when to stop, and what to
+say.
 
     schedule × release × sampling × stopping × recommendation
 
@@ -36,7 +37,7 @@ from ._stopping import Stopping
 
 @dataclass(frozen=True, kw_only=True)
 class Identifier(Policy):
-    """One row; `rule` is the sampling rule, any rule of `discreet.policies` included."""
+    """One policy; `rule` is the sampling rule, any rule of `discreet.policies` included."""
 
     stopping: Stopping
     recommendation: Recommendation = field(default_factory=BestMean)
@@ -78,7 +79,7 @@ class Identifier(Policy):
 
     @property
     def xi(self) -> float:
-        """By how much an answer may be worse than the best arm; 0 for most rows."""
+        """By how much an answer may be worse than the best arm; 0 for most policies."""
         return float(getattr(self.rule, "xi", 0.0))
 
     @property
@@ -90,7 +91,7 @@ class Identifier(Policy):
     def setting(
         self, arms: int, horizon: int | None = None, source: Source = SIMULATED
     ) -> RiskSetting:
-        """The row put to work; checks that every part can be."""
+        """The policy put to work; checks that every part can be."""
         if self.risk is None and not self.fixed_size:
             raise InvalidArgument(
                 "risk", f"be set for {self.name}, which stops with an answer", None,
@@ -104,7 +105,7 @@ class Identifier(Policy):
         return setting
 
     def at(self, risk: float) -> Identifier:
-        """The row for a risk."""
+        """The policy for a risk."""
         if self.fixed_size:
             raise InvalidArgument(
                 "risk", f"be left out for {self.name}, which has a fixed size", risk,
@@ -113,7 +114,7 @@ class Identifier(Policy):
         return replace(self, risk=check_risk(risk), recipe=self._recipe(risk=risk))
 
     def among(self, participants: int) -> Identifier:
-        """The row for a fixed number of participants."""
+        """The policy for a fixed number of participants."""
         if not self.rule.fixed_size:
             raise InvalidArgument(
                 "participants", f"be left out for {self.name}, which stops at a risk", participants,
@@ -123,7 +124,7 @@ class Identifier(Policy):
         return replace(self, rule=rule, recipe=self._recipe(participants=participants))
 
     def _recipe(self, **changes: object) -> dict[str, object]:
-        """The recipe of a row of the catalogue with a change; a composed row has none."""
+        """The recipe of a policy of the catalogue with a change; a composed policy has none."""
         return {**self.recipe, **changes} if self.recipe else {}
 
     def plan(self, setting: Setting) -> str:
@@ -154,7 +155,7 @@ class Identifier(Policy):
         return self.fixed_size
 
     def batched(self) -> Identifier:
-        """The row for a live trial, which decides between releases and not every round."""
+        """The policy for a live trial, which decides between releases and not every round."""
         if not self.mixed:
             return self
         rule = self.rule if self.schedule.each_round else self.rule.between_releases()

@@ -71,7 +71,8 @@ def run(
     course: Course, limit: int, patience: int,
     rng: Generator,
 ) -> int:  # fmt: skip
-    """Play until the evidence is enough, the limit, a pause, or the law is out of rewards."""
+    """Play until the evidence is enough, the limit, a pause, or the environment is out of
+    rewards."""
     t, arm, left, total = course.t[0], course.arm[0], course.left[0], course.total[0]
     pause = t + patience
     status = FINISHED
@@ -108,7 +109,7 @@ def run(
 
 
 def fill_kernel(row: Identifier) -> Kernel:
-    """How the row fills its batches."""
+    """How the policy fills its batches."""
     slots = slots_of(row, SIMULATED)
     if not row.mixed:
         return Kernel(fill_whole, **slots)
@@ -123,7 +124,7 @@ def fill_kernel(row: Identifier) -> Kernel:
 
 @lru_cache(maxsize=256)
 def loop_kernel(row: Identifier, draw: Function) -> Kernel:
-    """The loop with a row and a law filled in."""
+    """The loop with a policy and an environment filled in."""
     return Kernel(
         run,
         fill=fill_kernel(row),
@@ -137,5 +138,5 @@ def loop_kernel(row: Identifier, draw: Function) -> Kernel:
 def compiled_loop(
     row: Identifier, environment: Environment, arguments: tuple[object, ...]
 ) -> Function:
-    """The loop for a row and a law, compiled for such arguments, cached on disk."""
+    """The loop for a policy and an environment, compiled for such arguments, cached on disk."""
     return loop_kernel(row, environment.draw).cached(*arguments)

@@ -24,7 +24,7 @@ def has_running_sums(release: Release) -> bool:
 
 
 def batches_of(setting: Setting) -> Entries:
-    """What the batches of a row are: their noise, from the scale that is really drawn with, and
+    """What the batches of a policy are: their noise, from the scale that is really drawn with, and
     what a difference of two means is multiplied by before it is seen."""
     found = entries_of(setting.release, setting)
     if not has_running_sums(setting.release) or not isinstance(found, Entries):

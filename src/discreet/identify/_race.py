@@ -8,8 +8,8 @@ sum of its releases. Drop a if S_best - S_a > x_j,
 
 P(a best arm is ever dropped) <= α: the difference of two sums of b_j outcomes in [0, 1] has
 log E e^{θX} <= θ² b_j / 4 above its mean, each of the 2j Laplace noises -log(1 - θ²/ε²), and
-discrete Laplace noise no more; Markov's inequality, then the union over pairs and looks. So whoever
-is left alone is a best arm but for the risk α. Marks are fixed in advance, so x_j is.
+discrete Laplace noise no more; Markov's inequality, then the union over pairs and looks. So anyone
+who is left alone is a best arm but for the risk α. Marks are fixed in advance, so x_j is.
 
 A live trial plays it in permuted blocks (`live.looks`): all arms of a look fill and wait together,
 and a drift that they share cancels in every difference. A simulation by `identify` plays the arms
@@ -65,7 +65,7 @@ def marks_for(arms: int, horizon: int | None, epsilon: float) -> tuple[int, ...]
 
 
 def choose_racing(rule: RacePlan, memory: Race, view: View, t: int, rng: Generator) -> int:
-    """The next arm of the look; after the last look the race goes on without another."""
+    """The next arm of the look; after the last look the race continues without another."""
     memory.length[0] = UNTIL_THE_END
     if memory.epoch[0] < len(rule.length):
         memory.length[0] = rule.length[memory.epoch[0]]

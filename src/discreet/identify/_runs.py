@@ -117,7 +117,7 @@ def identify(
 
 
 def asked_for(row: Identifier, risk: float | None, participants: int | None) -> Identifier:
-    """The row for a risk or a number of participants."""
+    """The policy for a risk or a number of participants."""
     if not isinstance(row, Identifier):
         raise InvalidArgument(
             "row", "be an Identifier", row, 'use for example identifier("adap-tt", epsilon=1.0)'
@@ -136,7 +136,7 @@ def prepared_late(
     participants: int | None,
     max_samples: float,
 ) -> tuple[Identifier, int]:
-    """The row for outcomes that come late, and its most samples, all checked."""
+    """The policy for outcomes that come late, and its most samples, all checked."""
     row = asked_for(row, risk, participants)
     limit = check_samples(max_samples, environment)
     check_environment(row, environment)
@@ -154,7 +154,7 @@ def prepared(
     participants: int | None,
     max_samples: float,
 ) -> tuple[Identifier, int]:
-    """The row for a risk or a number of participants, and its most samples, all checked."""
+    """The policy for a risk or a number of participants, and its most samples, all checked."""
     row = asked_for(row, risk, participants)
     environment = check_is_environment(environment)
     if environment.arms < 2:
@@ -262,7 +262,7 @@ class IdentifyPlayer(Player):
 
 
 class Identification(Work):
-    """All runs of one row; `record` is set before the first of them."""
+    """All runs of one policy; `record` is set before the first of them."""
 
     record: str = RECORDS[0]
 

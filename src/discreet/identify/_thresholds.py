@@ -116,7 +116,7 @@ def private_threshold(
 
 
 def shared_threshold(level: PrivateLevel, risk: float, weight: float, other_weight: float) -> float:
-    """The private threshold at a risk of its own."""
+    """The private threshold at its own risk."""
     phases = phase(weight) * phase(other_weight)
     split = risk / (2.0 * ZETA_2 * ZETA_2 * phases * phases)
     counts = 2.0 * calibration(0.5 * math.log((level.arms - 1) / split))

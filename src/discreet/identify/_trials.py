@@ -16,7 +16,7 @@ from ._identifier import Identifier
 from ._sampling import first_unreleased
 
 Verdict = Callable[[object, object, View, int], int | None]
-"""(rule, memory, view, t) -> the recommended arm, or None to go on."""
+"""(rule, memory, view, t) -> the recommended arm, or None to continue."""
 
 
 def row_for_trial(policy: Policy, risk: float | None) -> Policy:

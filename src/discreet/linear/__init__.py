@@ -6,7 +6,7 @@
 >>> linear.simulate(row, problem, horizon=1e6, runs=2, seed=1).guarantee.short()
 'ρ = 0.1 (interactive)'
 
-Names are loaded when they are first used, so that listing the rows is cheap.
+Names are loaded when they are first used, so that listing the policies is cheap.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from ._design import Design, NoDesign, optimal_design
     from ._problem import BitRewards, GaussianRewards, LinearProblem, Rewards, SignRewards
+    from ._rehearsal import Rehearsal
     from ._row import LinearPolicy
     from ._runs import compare, simulate
     from ._trial import actg175
@@ -39,6 +40,7 @@ _HOMES = {
     ".live._contexts": ("blocks",),
     ".live._trial": ("Trial",),
     "_problem": ("BitRewards", "GaussianRewards", "LinearProblem", "Rewards", "SignRewards"),
+    "_rehearsal": ("Rehearsal",),
     "_row": ("LinearPolicy",),
     "_runs": ("compare", "simulate"),
     "_trial": ("actg175",),
@@ -58,6 +60,7 @@ __all__ = [
     "LinearProblem",
     "LinearRow",
     "NoDesign",
+    "Rehearsal",
     "Rewards",
     "SignRewards",
     "Trial",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class BatchView(NamedTuple):
-    """What is public: flat arrays, blocks side by side; numbers have one entry."""
+    """What is public: flat arrays, blocks concurrently; numbers have one entry."""
 
     matrix: Floats
     """Σ x x' of the last batch, every block: released, or where contexts are public itself, of the

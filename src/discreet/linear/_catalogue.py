@@ -1,11 +1,11 @@
-"""The linear rows of the catalogue.
+"""The linear policies of the catalogue.
 
 >>> from discreet.linear import policy
 >>> print(policy("jdp-linucb", epsilon=1.0, delta=1e-6).guarantee.short())
 ε = 1, δ = 1e-06 (joint)
 
-Rows with public contexts protect rewards (interactive DP); `private-linucb`, `private-lints` and
-those whose names begin with `jdp` protect contexts and rewards (joint DP).
+Policies with public contexts protect rewards (interactive DP); `private-linucb`, `private-lints`
+and those whose names begin with `jdp` protect contexts and rewards (joint DP).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LinearRow(PolicyEntry[LinearPolicy]):
 
 
 CATALOGUE = LinearRow.catalogue
-"""All linear rows by name, in the order of the table."""
+"""All linear policies by name, in the order of the table."""
 row = LinearRow.enter
 
 GAUSSIAN = (ZCDP, Approximate, Renyi, GaussianDP)

@@ -332,7 +332,7 @@ class ContextSource(Contexts):
 
 
 def generator(seed: int | None) -> Generator:
-    """A generator of its own for an instance."""
+    """Its own generator for an instance."""
     import numpy as np
 
     return np.random.default_rng(check_seed(seed))

@@ -181,7 +181,7 @@ def _thinned(points: Floats, weights: Floats) -> Floats:
     """The same V(π) from at most r(r+1)/2 actions (Carathéodory).
 
     The changes of weights that leave V alone are a null space: walk along one of them until a
-    weight is 0, take that action out of all others, go on with the next.
+    weight is 0, take that action out of all others, continue with the next.
     """
     import numpy as np
 

@@ -108,7 +108,7 @@ def simulated_state(policy: RoundPolicy, setting: LinearSetting) -> State:
 
 
 def slots_of(policy: RoundPolicy) -> dict[str, Function | Kernel]:
-    """What a row fills in beside its choice."""
+    """What a policy fills in beside its choice."""
     release = policy.release
     return {
         "update": policy.rule.update,

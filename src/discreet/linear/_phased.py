@@ -67,7 +67,7 @@ class PhasedPlayer(Player):
         return True
 
     def waits(self, ledger: Ledger, played: Ints, plays: Ints, rng: Generator) -> None:
-        """What comes between the end of a phase and its release: nobody, at once."""
+        """What comes between the end of a phase and its release: no one, at once."""
 
     def cut_off(self, rounds: int, rng: Generator) -> None:
         """The last rounds, which are never released."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PUBLIC = "contexts are public"
 Need = tuple[str, float, int]
-"""A law of noise, its scale, and how many numbers."""
+"""A distribution of noise, its scale, and how many numbers."""
 
 
 class LinearRelease(ReleasePart[LinearSetting]):
@@ -52,7 +52,7 @@ class LinearRelease(ReleasePart[LinearSetting]):
 
     @property
     def own_blocks(self) -> bool:
-        """Whether every arm has features in a block of its own, and zeros elsewhere."""
+        """Whether every arm has features in its own block, and zeros elsewhere."""
         return False
 
     @property
@@ -156,7 +156,7 @@ def collect_sum(
 def collect_total(
     release: object, ledger: Episode, actions: Floats, start: int, total: float, dimension: int
 ) -> None:
-    """What `collect_sum` makes of many rewards of one action; clipped one by one beforehand."""
+    """What `collect_sum` makes of many rewards of one action; clipped one by one in advance."""
     square: float = 0  # zeros are whole numbers, so that sums of whole numbers stay whole
     for i in range(dimension):
         feature = actions[start + i]

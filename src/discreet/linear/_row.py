@@ -8,7 +8,7 @@ adac-oful = determinant grown × running sum + Gaussian × optimism
 ρ = 0.1 (interactive)
 
 There are two kinds: a `RoundPolicy` chooses an action every round, a `PhasedPolicy` fixes the plays
-of a whole phase beforehand, for which the actions must stay the same.
+of a whole phase in advance, for which the actions must stay the same.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinearPolicy(BasePolicy[LinearSetting]):
-    """One row: when to release, how to release, and what to make of it.
+    """One policy: when to release, how to release, and what to make of it.
 
     Rewards may be anything: curators clip them.
     """
@@ -51,7 +51,7 @@ class LinearPolicy(BasePolicy[LinearSetting]):
     def __new__(
         cls, name: str = "", schedule: object = None, *rest: object, **more: object
     ) -> Self:
-        """The kind of row that the schedule asks for."""
+        """The kind of policy that the schedule asks for."""
         kind: type[LinearPolicy] = cls
         if cls is LinearPolicy:
             kind = PhasedPolicy if getattr(schedule, "phased", False) else RoundPolicy
@@ -119,7 +119,7 @@ class LinearPolicy(BasePolicy[LinearSetting]):
 
 @dataclass(frozen=True)
 class RoundPolicy(LinearPolicy):
-    """A row that takes one context after the other."""
+    """A policy that takes one context after the other."""
 
     schedule: RoundSchedule
     release: RoundRelease
@@ -131,7 +131,7 @@ class RoundPolicy(LinearPolicy):
 
 @dataclass(frozen=True)
 class PhasedPolicy(LinearPolicy):
-    """A row that plays in phases, on actions that stay the same."""
+    """A policy that plays in phases, on actions that stay the same."""
 
     schedule: DesignPhases
     release: PhaseRelease

@@ -94,7 +94,7 @@ SPREADS = 3.0
 
 
 def fitted(policy: LinearPolicy, problem: LinearProblem) -> LinearPolicy:
-    """The row with the range of the rewards: their bounds if they have any, else all means and
+    """The policy with the range of the rewards: their bounds if they have any, else all means and
     three standard deviations more.
 
     A range that is too narrow would bend the model: E[clip(<θ, a> + noise)] is not linear in a. One
@@ -138,7 +138,7 @@ def check_problem(policy: LinearPolicy, problem: LinearProblem) -> None:
 
 
 def check_blocks(problem: LinearProblem) -> None:
-    """Rows with a block of features per arm need actions that keep to their blocks."""
+    """Policies with a block of features per arm need actions that keep to their blocks."""
     contexts, arms, d = problem.contexts, problem.arms, problem.dimension
     known = getattr(contexts, "sets", contexts.average)
     inside = np.repeat(np.eye(arms, dtype=bool), max(1, d // arms), axis=1)

@@ -2,7 +2,7 @@
 
 The kernel `follow(schedule, view, actions, start, dimension)` is told the action that was played
 and says whether a release is due. Where the same action would be played until then, some schedules
-know how often beforehand: `length(schedule, view, actions, start, dimension)`.
+know how often in advance: `length(schedule, view, actions, start, dimension)`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RoundSchedule(LinearSchedule):
 
     follow: ClassVar[Function]
     length: ClassVar[Function | None] = None
-    """How often one action is played until a release is due; None where nobody knows."""
+    """How often one action is played until a release is due; None where no one knows."""
 
 
 def follow_each(
@@ -131,7 +131,7 @@ class Determinant(RoundSchedule):
 
 @dataclass(frozen=True)
 class DesignPhases(LinearSchedule):
-    """A release at the end of a phase whose plays were fixed beforehand; fixed actions only."""
+    """A release at the end of a phase whose plays were fixed in advance; fixed actions only."""
 
     phased: ClassVar[bool] = True
     name: ClassVar[str] = "phases"

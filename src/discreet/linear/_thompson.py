@@ -14,14 +14,15 @@ eigenvalues below λ lifted to λ. (Eθ)_i has a variance of at most w ||θ||²,
 sums batches in which an arm was hardly played drown those in which it was. Release i of a block
 counts with g_i = σ²t/(σ²t + ω(q_i + w_i S²)), t the mean eigenvalue of its Σ x x' (by the noisy
 trace): Σ g x x', Σ g x r, variances Σ g²q and Σ g²w, divided by the mean weight Σ g²t/Σ gt and its
-square. ω = 0 is plain sums, ω = 1 estimates best. The rows have ω = 0.3: with 1 an arm that begins
-with bad luck and is then left alone keeps its first estimate, and bad runs become more frequent.
+square. ω = 0 is plain sums, ω = 1 estimates best. The policies have ω = 0.3: with 1 an arm that
+begins with bad luck and is then left alone keeps its first estimate, and bad runs become more
+frequent.
 
 - `jdp-ts`: contexts private, ours; after AdaPrivate-TS (Riyazat & Ukwatta 2026), whose contexts are
   public. σ = v = S = 1, λ = 0.1, ζ = 2, no prior.
 - `adac-ts`: the same on the release of AdaC-OFUL (Azize 2024).
 - `blocks-ts`, `jdp-blocks-ts`: a block of features for every arm, the ordinary case of K treatments
-  that share nothing; rewards are centred, σ is half their range, ζ = 0. Everybody of the first
+  that share nothing; rewards are centred, σ is half their range, ζ = 0. Everyone of the first
   batch is assigned at random, with equal shares, so its Σ x x' are the same for all blocks but for
   chance, and their mean has less noise. The batch grows with the noise: what is learned from it
   decides which arms are played at all. v, τ, κ, ω and the size of the first batch were chosen on
@@ -189,7 +190,7 @@ def update_batches(rule: Sampling, view: BatchView, dimension: int) -> None:
 
 
 def write_covariance(view: BatchView, place: int, first: int, size: int, dimension: int) -> None:
-    """R R' of one block, for whoever asks how sure an estimate is."""
+    """R R' of one block, for anyone who asks how sure an estimate is."""
     for i in range(size):
         for j in range(size):
             total = 0.0

@@ -3,7 +3,7 @@
 Gaussian contexts draw all features in one go.
 
 Optimism works out all indices before it looks for the largest, so that the compiler can take eight
-actions into one register: every index is made of the same sums in the same order as in
+actions into one register: every index is built from the same sums in the same order as in
 `choose_optimistic`, and the choice is the same to the last bit. The rank-one update reads four
 entries before it writes them, since the compiler must suppose that what is written may be read
 next. Places are unsigned, which tells it that none is counted from the end.

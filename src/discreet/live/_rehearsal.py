@@ -121,7 +121,7 @@ class Rehearsal:
         else:
             self._planned = self.policy = served(
                 policy, "a rehearsal", Policy, "finite", "identify",
-                fix="rehearse a policy with contexts by discreet.simulate, on made-up problems",
+                fix="discreet.linear.Rehearsal plays policies with contexts",
             )  # fmt: skip
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._visits: Visits | None = None

@@ -9,7 +9,7 @@
 1.0
 
 `problem` makes a problem for simulations; `logged` reads a log; `evaluate` says what a policy would
-have earned, and with `epsilon` keeps everybody in the log private.
+have earned, and with `epsilon` keeps everyone in the log private.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ Model = Callable[["Floats"], "Floats"]
 
 
 class Terms(NamedTuple):
-    """What all estimators are made of."""
+    """What all estimators are built from."""
 
     shares: Floats
     """π(a|x), a row per participant"""

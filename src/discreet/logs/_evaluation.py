@@ -1,13 +1,13 @@
 """Off-policy evaluation: what a policy would have earned, by a log of another; privately too.
 
-**Private** (`epsilon`): every participant's score is clipped to a range that is fixed beforehand,
+**Private** (`epsilon`): every participant's score is clipped to a range that is fixed in advance,
 [c - Mh, c + Mh] with c the middle and h half the width of the rewards' bounds and M = `clip`, and
 scaled to [0, 1]; with its square it is all that is used of them. Replacing a participant (features,
 action, reward and propensity) moves the sum of n such numbers by at most 1, and so the sum of
 squares about the middle, scaled alike. Both are released once, by the release `forget + Laplace`
 with the secure noise of live trials, at 3/4 ε and 1/4 ε: ε in all, by sequential composition. What
 follows is post-processing. A model must then come from elsewhere (`model=`): one that is fitted to
-the log would put everybody into everybody's score. Without one q = c, so "dr" is IPW with a
+the log would put everyone into everyone's score. Without one q = c, so "dr" is IPW with a
 baseline. Functions are asked for one participant at a time.
 """
 
@@ -165,7 +165,7 @@ def _own_scores(method: str, log: Log, given: Terms, model: Model | None, tau: f
     """Scores that depend on one participant each."""
     import numpy as np
 
-    with np.errstate(all="ignore"):  # a warning would tell of somebody
+    with np.errstate(all="ignore"):  # a warning would tell of someone
         return _each_score(method, log, given, model, tau)
 
 

@@ -1,4 +1,4 @@
-"""The table of policies: schedules, releases, rules, and the catalogue of published rows.
+"""The table of policies: schedules, releases, rules, and the catalogue of published policies.
 
 The package can be called, as a user would look for it: `discreet.policies(kind="linear")` lists
 the published policies (`_listing.listed`).

@@ -1,11 +1,11 @@
-"""Upper tails of Beta laws, for rules that take the largest of many Beta draws.
+"""Upper tails of Beta distributions, for rules that take the largest of many Beta draws.
 
 Of many draws only the largest matters. An arm whose mean is below the largest draw so far can
 only win if one uniform falls into its upper tail, and a cheap bound of the tail rules that out
 almost always: Beta(a, b) is sub-Gaussian with variance proxy 1/(4(a+b+1)) (Marchal & Arbel 2017).
 A sharper bound, `tail_bound`, leaves about one tail too many in five. What is not ruled out is
-decided exactly, by the incomplete Beta function: the same law as drawing every arm, at a fraction
-of the cost.
+decided exactly, by the incomplete Beta function: the same distribution as drawing every arm, at a
+fraction of the cost.
 """
 
 from __future__ import annotations

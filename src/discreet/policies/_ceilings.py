@@ -90,7 +90,7 @@ def under_ceilings(level: Function, bound: Function) -> Kernel:
 
 
 def takes_notes(policy: Policy) -> bool:
-    """Whether a simulation may choose so. A rule that chooses in a way of its own may not: what it
+    """Whether a simulation may choose so. A rule that chooses in its own way may not: what it
     inherits is the other choice."""
     rule, each_round = policy.rule, policy.schedule.each_round
     own = rule.noted is not None and says_itself(rule, "noted", "choose")

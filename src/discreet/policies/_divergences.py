@@ -1,4 +1,4 @@
-"""Divergences between Bernoulli laws and the upper confidence bounds that they define.
+"""Divergences between Bernoulli distributions and the upper confidence bounds that they define.
 
 - kl(p, q) = p log(p/q) + (1-p) log((1-p)/(1-q)), with its limits at 0 and 1.
 - kl_upper(p, c) = max{q in [p, 1] : kl(p, q) <= c}.

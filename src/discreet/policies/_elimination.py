@@ -9,8 +9,8 @@ best mean is above m_j + 2h + 2c. β = 1/T.
 
 GDP-Elim-New, explore then exploit: phase k, Δ = 2^-k, every arm is played
 N(k) = ceil(max{32 log T/Δ², (4/(Δε)) log[(T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ)]}) times, its mean released
-with truncated Laplace noise for (ε, δ/2); an arm that leads by Δ is played for ever. For ε -> 0 the
-second term tends to (4/Δ)(1-2/T²)/δ.
+with truncated Laplace noise for (ε, δ/2); an arm that leads by Δ is played indefinitely. For ε ->
+0 the second term tends to (4/Δ)(1-2/T²)/δ.
 
 Both release means of fresh rewards, each reward once: what the noise of one release keeps, the
 run keeps. Wang & Zhu (2024) claim less for theirs, (ε, δ)-DP averaged over the instance; but a
@@ -154,7 +154,7 @@ class SuccessiveElimination(Rule):
 
 
 def fresh_race(arms: int) -> Race:
-    """Everybody is in, nothing has begun."""
+    """Everyone is in, nothing has begun."""
     import numpy as np
 
     return Race(np.ones(arms, np.int64), counts(), counts(), counts())
@@ -178,7 +178,8 @@ def noise_reach(epsilon: float, delta: float, horizon: int) -> float:
 
 
 def choose_leading(rule: Lead, memory: Race, view: View, t: int, rng: Generator) -> int:
-    """The next arm of the phase; at its end, an arm that leads by Δ for ever, or another phase."""
+    """The next arm of the phase; at its end, an arm that leads by Δ indefinitely, or another
+    phase."""
     arms = len(view.size)
     if memory.epoch[0] == 0:
         begin_phase(rule, memory)
@@ -217,7 +218,7 @@ def clear_leader(memory: Race, view: View) -> int:
 
 @dataclass(frozen=True)
 class LeadElimination(Rule):
-    """Explore in phases until one arm leads by the phase's gap, then play it for ever."""
+    """Explore in phases until one arm leads by the phase's gap, then play it indefinitely."""
 
     asked: Budget
     compares: ClassVar[str] = "looks"

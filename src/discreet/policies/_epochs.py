@@ -1,4 +1,4 @@
-"""The rule of epochs: an index row whose comparisons a shared trend cannot bend.
+"""The rule of epochs: an index policy whose comparisons a shared trend cannot bend.
 
 Participants come in epochs of ceil((r - 1) t) after t of them, at least `first` for each arm and at
 most `most`. Within an epoch the shares of the arms are fixed, and the order is random; each *cell*,
@@ -32,7 +32,7 @@ from ._rules import clip01
 
 
 class EpochPlan(NamedTuple):
-    """What is fixed beforehand: ε of a cell, and how epochs grow."""
+    """What is fixed in advance: ε of a cell, and how epochs grow."""
 
     epsilon: float
     first: int
@@ -76,7 +76,7 @@ def cell_weight(n: float, other: float, epsilon: float) -> float:
 def difference(
     plan: EpochPlan, cells: Cells, epochs: int, arms: int, leader: int, arm: int
 ) -> tuple[float, float]:
-    """Δ of two arms, and the sum of its weights: 0 if they were never released side by side."""
+    """Δ of two arms, and the sum of its weights: 0 if they were never released concurrently."""
     weights, total = 0.0, 0.0
     for epoch in range(epochs):
         one, two = epoch * arms + leader, epoch * arms + arm
@@ -130,7 +130,7 @@ def epoch_leader(plan: EpochPlan, cells: Cells, epochs: int, arms: int, active: 
                 if weights > 0.0:
                     least = min(least, ahead)
         if least == 1e300:
-            least = -1e299  # compared with nobody: it leads if there is nobody else
+            least = -1e299  # compared with no one: it leads if there is no one else
         if best < 0 or least > level:
             best, level = arm, least
     return best

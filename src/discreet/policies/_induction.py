@@ -68,7 +68,7 @@ class Proof:
 
 
 class Decisions:
-    """Answers to comparisons of unknown numbers: some given beforehand, then always True."""
+    """Answers to comparisons of unknown numbers: some given in advance, then always True."""
 
     def __init__(self, given: list[bool]) -> None:
         self.given, self.taken = given, list[bool]()

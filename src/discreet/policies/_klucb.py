@@ -37,7 +37,7 @@ class Ceilings(NamedTuple):
     played: Integers
     """the arm that was played last"""
     begun: Integers
-    """1 once every arm has a release, so that nobody has to look again"""
+    """1 once every arm has a release, so that no one has to look again"""
 
 
 def choose_klucb(rule: object, memory: Ceilings, view: View, t: int, rng: Generator) -> int:

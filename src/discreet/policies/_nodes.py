@@ -18,7 +18,7 @@ bits of the count unknown; and that it refuses a leaf more than the tree can hol
 **Hybrid counters** publish, at a power of two, the sum since the last one with noise, add it to a
 base, and begin a tree of as many levels as the power has zeros. A leaf pays for its block once, and
 for the levels of one tree. Where all arms' counters advance together, an arm that was not played
-takes a 0, which is nobody's reward, and everything else is the same.
+takes a 0, which is no one's reward, and everything else is the same.
 
 **Blocks.** A release that fills a tree with blocks of 2^k leaves closes the nodes above them alone:
 fewer numbers. It has to refuse a block that begins where no node of its size does.

@@ -1,4 +1,4 @@
-"""What the parts of all rows have in common, whether their actions are arms or vectors.
+"""What the parts of all policies have in common, whether their actions are arms or vectors.
 
 A part is a frozen object that describes itself, kernels as class attributes, and the parameters
 that its kernels get as their first argument. `S` is the setting in which it is put to work.

@@ -4,7 +4,7 @@ The means R/N are exact and the choice is noisy: draw θ of every arm, play argm
 - Gauss:  θ ~ N(R/N, 2/N), after a start phase of N_G pulls of every arm.
 - Beta:   θ ~ Beta(R+1+k, N-R+1+k), k = floor(N/8) + 1, after N_B pulls.
 - New:    θ = R/N + sqrt(log T/N) + (1/(Nε)) log[(T(e^ε-1)+2Tδ)/(2(e^ε-1)+2Tδ)] + Z/N, Z from the
-          truncated Laplace law of (ε,δ) and sensitivity 1. No start phase.
+          truncated Laplace distribution of (ε,δ) and sensitivity 1. No start phase.
 
 One reward moves one R/N by at most 1/N, so each round's choice is (ε,δ)-DP given the history:
 *instantaneous* DP (the start phases, see `starts`, see to it). The run as a whole costs the
@@ -57,7 +57,7 @@ def choose_perturbed(rule: Leader, memory: object, view: View, t: int, rng: Gene
 
     The arm with most pulls is drawn first: it usually wins. To beat a level, another needs Z > z.
     Noise is at most -log(2m)/ε, so it cannot if 2m e^(εz) >= 1, and e^x >= 1+x+x²/2+x³/6: most
-    arms are ruled out by their uniform alone. The law is that of drawing all of them.
+    arms are ruled out by their uniform alone. The distribution is that of drawing all of them.
     """
     leader = 0
     for arm in range(len(view.size)):
@@ -185,7 +185,8 @@ class BetaLeader(StartedLeader):
     choose: ClassVar[Function | Kernel] = Kernel(choose_beta, belief=padded_belief)
 
     def check_release(self, release: Release) -> None:
-        """Its start phase is proved for whole numbers of successes, and a Beta law has no other."""
+        """Its start phase is proved for whole numbers of successes, and a Beta distribution has no
+        other."""
         if not release.rounds_to_bits:
             raise InvalidArgument(
                 "release", f"be ExactBits for the rule {self.name!r}", str(release),

@@ -1,4 +1,4 @@
-"""A policy is one row of one table: schedule × release × rule.
+"""A policy is one line of one table: schedule × release × rule.
 
 >>> from discreet.policies import AdaPKLUCB, ForgetLaplace, Geometric, Policy
 >>> mine = Policy("mine", Geometric(ratio=1.5), ForgetLaplace(epsilon=0.5), AdaPKLUCB(alpha=1.0))
@@ -32,15 +32,16 @@ if TYPE_CHECKING:
 S = TypeVar("S", contravariant=True)
 
 ONE_BATCH = "one batch"
-"""The plan of policies whose arms cannot be played side by side."""
+"""The plan of policies whose arms cannot be played concurrently."""
 
 
 @dataclass(frozen=True)
 class BasePolicy(Generic[S]):
-    """What rows of every kind are: a name, three parts, where it was published, how it was made.
+    """What policies of every kind are: a name, three parts, where it was published, how it was
+    made.
 
-    `recipe` is the call of `discreet.policy` that made a row of the catalogue; `reference` its key
-    in `discreet.references`.
+    `recipe` is the call of `discreet.policy` that made a policy of the catalogue; `reference` its
+    key in `discreet.references`.
     """
 
     name: str
@@ -52,9 +53,9 @@ class BasePolicy(Generic[S]):
     label: str = field(default="", compare=False, kw_only=True)
     """What results, tables and pictures call it; default: its name, and what sets it apart."""
     keeps: Budget | None = field(default=None, compare=False, kw_only=True)
-    """A budget of another kind that was asked for; what the row guarantees must imply it."""
+    """A budget of another kind that was asked for; what the policy guarantees must imply it."""
     why: tuple[str, ...] = field(default=(), compare=False, kw_only=True, repr=False)
-    """Why this row, where `discreet.policy` was asked for a budget and no name."""
+    """Why this policy, where `discreet.policy` was asked for a budget and no name."""
     kind: ClassVar[str]
     """"finite", "identify" or "linear": a key of `discreet.policies._registry.KINDS`."""
     made_of: ClassVar[dict[str, type]]
@@ -78,7 +79,7 @@ class BasePolicy(Generic[S]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the row promises, derived from its parts."""
+        """What the policy promises, derived from its parts."""
         raise NotImplementedError
 
     @property
@@ -92,7 +93,7 @@ class BasePolicy(Generic[S]):
         return None
 
     def compared(self, rows: Sequence[object], place: object, **study: object) -> object:
-        """Runs of rows of a kind that the simulator of finite arms leaves to itself."""
+        """Runs of policies of a kind that the simulator of finite arms leaves to itself."""
         raise InvalidArgument(
             "policy", "be a row that runs to a horizon",
             f"{self.name}, which is {WORDS[self.kind]}",
@@ -100,7 +101,7 @@ class BasePolicy(Generic[S]):
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, object]:
-        """Everything a reader needs to know about the row, ready for JSON."""
+        """Everything a reader needs to know about the policy, ready for JSON."""
         return {
             "name": self.name,
             "label": self.label,
@@ -208,7 +209,7 @@ class Policy(BasePolicy[Setting]):
         return self.release.bounds or self.rule.bounds
 
     def setting(self, arms: int, horizon: int | None = None, source: Source = SIMULATED) -> Setting:
-        """The row put to work; checks that every part can be."""
+        """The policy put to work; checks that every part can be."""
         arms = check_size(arms, horizon)
         setting = Setting(arms, horizon, source, self.schedule, self.release)
         for part in (self.schedule, self.release, self.rule):
@@ -216,8 +217,8 @@ class Policy(BasePolicy[Setting]):
         return setting
 
     def plan(self, setting: Setting) -> str:
-        """How arms are played side by side: a key of `discreet.protocol.PLANS`. "one batch" where
-        the release pays for batches of lengths that are fixed beforehand, or where the rule notes
+        """How arms are played concurrently: a key of `discreet.protocol.PLANS`. "one batch" where
+        the release pays for batches of lengths that are fixed in advance, or where the rule notes
         every batch in its turn and decides after it."""
         if not self.release.takes_any_block:
             return ONE_BATCH
@@ -245,7 +246,7 @@ class Policy(BasePolicy[Setting]):
 
     @property
     def has_fixed_size(self) -> bool:
-        """Whether it ends after a number of participants that is fixed beforehand."""
+        """Whether it ends after a number of participants that is fixed in advance."""
         return False
 
     @property
@@ -274,7 +275,7 @@ P = TypeVar("P", bound=BasePolicy[Never])
 
 
 def served(policy: object, who: str, kind: type[P], *kinds: str, fix: str) -> P:
-    """A row that `who` can serve: of a class, and of one of some kinds. Others are refused."""
+    """A policy that `who` can serve: of a class, and of one of some kinds. Others are refused."""
     if isinstance(policy, kind) and policy.kind in kinds:
         return policy
     rule = f"be a {' or '.join(WORDS[kind] for kind in kinds)} row for {who}"

@@ -12,7 +12,7 @@ in a Laplace tail, |w| <= λ ln(1/α); base 2 would only make phase 2 three time
 Mishra & Thakurta (2015), Algorithm 2 and appendix C.
 
 Rewards enter a tree in aligned blocks of 2^j, each of which closes the node above it: the same
-noisy nodes as one by one, drawn only where somebody reads them. That rests on playing the arms that
+noisy nodes as one by one, drawn only where someone reads them. That rests on playing the arms that
 the rule chooses, so the guarantee is table DP (for a pure budget the same as view and adaptive DP),
 and not interactive DP, in which an adversary replaces arms.
 """
@@ -163,7 +163,7 @@ class GapThenTree(Tree):
         return Entries(AGAIN, self.noise_of_sum(setting), SIZES, doubling=True)
 
     def guarantee(self, schedule: Schedule, horizon: int | None = None) -> Guarantee:
-        """Table DP: the blocks are aligned as long as nobody replaces the arms that are chosen."""
+        """Table DP: the blocks are aligned as long as no one replaces the arms that are chosen."""
         derived = super().guarantee(schedule, horizon)
         return replace(derived, definition=Definition.TABLE)
 
@@ -192,7 +192,7 @@ class Progress(NamedTuple):
 
 
 def choose_phased(rule: Phases3, memory: Progress, view: View, t: int, rng: Generator) -> int:
-    """The next arm of phase 1 or 2, or a draw from the Beta laws."""
+    """The next arm of phase 1 or 2, or a draw from the Beta distributions."""
     arms = len(view.size)
     if memory.phase[0] == GAP:
         if t == 0:

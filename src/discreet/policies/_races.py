@@ -1,4 +1,4 @@
-"""The numbers of a race, all fixed beforehand: its marks, and how far an arm may fall behind.
+"""The numbers of a race, all fixed in advance: its marks, and how far an arm may fall behind.
 
 See `identify.race` for the rule and its proof, `simulator.calendar.races` for races on a calendar.
 """

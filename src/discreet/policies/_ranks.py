@@ -3,7 +3,7 @@
 Arms that were played equally often, and have as many rewards behind their means, differ by their
 means alone: of those the largest mean wins, because an index never falls with it. Batches that grow
 leave few different numbers of rewards, some twenty for T = 1e6. So arms of equal numbers are a
-*class* with a tournament of its own: a binary tree over all arms, of which every node knows the
+*class* with its own tournament: a binary tree over all arms, of which every node knows the
 arm with the largest mean below it. A decision compares the winners of the classes, and moves the
 arm that was played from one tournament into another: O(classes + log K), and not O(K). That an
 index moves with log t for all arms at once does no harm, for it is worked out for winners alone.

@@ -39,7 +39,7 @@ class Rule(RulePart[Setting]):
     takes_any_schedule: ClassVar[bool] = False
     """Whether it goes with other schedules all the same."""
     compares: ClassVar[str] = "index"
-    """How it compares arms, which is how they are played side by side: an "index" of each of them,
+    """How it compares arms, which is how they are played concurrently: an "index" of each of them,
     "looks" at all of them, or the "top two"."""
     eliminates: ClassVar[bool] = False
     """Whether it notes which arms are still in."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 UNTIL_THE_END = 1 << 62
 """A batch length that every horizon cuts off."""
 LONGEST = 1 << 53
-"""No batch that is declared beforehand is longer: floats count exactly up to here."""
+"""No batch that is declared in advance is longer: floats count exactly up to here."""
 STEEPEST = 1000.0
 """Batches that grow by more would leave an arm one release, and overflow what counts them."""
 SLOWEST = 1e-4
@@ -72,7 +72,7 @@ class Schedule(SchedulePart[Setting]):
         return None
 
     def looks(self, setting: Setting) -> int | None:
-        """The most releases of an arm within the horizon, where their sizes are fixed beforehand;
+        """The most releases of an arm within the horizon, where their sizes are fixed in advance;
         else None."""
         if setting.horizon is None or not self.fixed_sizes:
             return None

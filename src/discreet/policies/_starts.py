@@ -3,8 +3,8 @@
 Gauss. N(R/N, 2/N) with R moved by 1 is 1/sqrt(2N)-Gaussian DP, exactly, and that only shrinks as N
 grows: the smallest N on the exact curve is sound for every later one.
 
-Beta. The law of an arm is Q = Beta(a, b), a = R+1+k, b = N-R+1+k, k = floor(N/8)+1, and one reward
-more makes it P = Beta(a+1, b-1) (or the other way round, by the symmetry x -> 1-x).
+Beta. The distribution of an arm is Q = Beta(a, b), a = R+1+k, b = N-R+1+k, k = floor(N/8)+1, and
+one reward more makes it P = Beta(a+1, b-1) (or the other way round, by the symmetry x -> 1-x).
 - dP/dQ = ((b-1)/a) x/(1-x) grows with x, so for one N and R the exact δ at ε is
   P(X > x*) - e^ε Q(X > x*), x*/(1-x*) = e^ε a/(b-1).
 - For every integer α >= 2, E_Q[(dP/dQ)^α] = Π_{i<α} (1 + i/a) / Π_{i<α} (1 - i/(b-1)), hence
@@ -32,7 +32,7 @@ MOST_CHECKED = 1500
 
 
 def check_start(budget: Approximate, calibration: str) -> None:
-    """Both laws need δ > 0: their likelihood ratios are unbounded."""
+    """Both distributions need δ > 0: their likelihood ratios are unbounded."""
     one_of("calibration", calibration, "exact", "paper")
     if budget.delta <= 0.0:
         raise InvalidArgument(

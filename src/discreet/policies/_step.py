@@ -3,7 +3,7 @@
     arm, left, rounds = open_batch(...);  total = collect(...);  close_batch(...)
 
 The one text of it for simulations, identifications, audits, rehearsals and trials: a kernel with
-the functions of a row filled in, compiled on arrays or interpreted on lists.
+the functions of a policy filled in, compiled on arrays or interpreted on lists.
 
 **A batch that the horizon cuts off is played but never released**: the policy is told nothing of
 it. `open_batch` gives such a batch the length 0, and `close_batch` releases none of length 0.
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 S = TypeVar("S", contravariant=True)
 
 FINISHED, PAUSED, STARVED = 0, 1, 2
-"""How a loop of steps ends: at its end, to look up, or because a law has run out of rewards."""
+"""How a loop of steps ends: at its end, to look up, or because an environment has run out of
+rewards."""
 
 
 class Parts(NamedTuple):
-    """What the kernels of a row get as their first argument."""
+    """What the kernels of a policy get as their first argument."""
 
     schedule: NamedTuple
     release: NamedTuple
@@ -108,7 +109,7 @@ def collect_each(
 
 
 def parts_of(policy: BasePolicy[S], setting: S) -> Parts:
-    """The parameters of a row's kernels."""
+    """The parameters of a policy's kernels."""
     return Parts(
         policy.schedule.parameters(setting),
         policy.release.parameters(setting),
@@ -123,7 +124,7 @@ def fresh_state(policy: BasePolicy[S], setting: S) -> State:
 
 
 def slots_of(policy: Policy, source: Source) -> dict[str, Kernel]:
-    """What a row fills in: `choose`, `length` and `publish`."""
+    """What a policy fills in: `choose`, `length` and `publish`."""
     return {
         "choose": policy.choose_kernel,
         "length": policy.length_kernel,
@@ -150,7 +151,7 @@ class Steps(NamedTuple):
 
 @lru_cache(maxsize=256)
 def interpreted_steps(policy: Policy, source: Source) -> Steps:
-    """The step of a row, on plain lists, with the noise of a source."""
+    """The step of a policy, on plain lists, with the noise of a source."""
     slots, answer = slots_of(policy, source), policy.release.respond_kernel(source)
     return Steps(
         Kernel(open_batch, **slots).interpreted(),

@@ -1,4 +1,4 @@
-"""Rows in streams: blocks of all arms fill and wait side by side.
+"""Policies in streams: blocks of all arms fill and wait concurrently.
 
 What counts as evidence meanwhile: live trials (`live.stream_run`) and the protocol ask the same.
 Which policies are played so, they say themselves: `Policy.plan`.

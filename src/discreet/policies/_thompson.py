@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 belief: Callable[[object, object, View, int, int], tuple[float, float]] = open_slot("belief")
-"""The mean and the number of (pseudo-)rewards behind a Beta law."""
+"""The mean and the number of (pseudo-)rewards behind a Beta distribution."""
 
 
 def choose_beta(rule: Starting, memory: object, view: View, t: int, rng: Generator) -> int:
-    """argmax of a draw from every arm's Beta law; arms with too few rewards come first.
+    """argmax of a draw from every arm's Beta distribution; arms with too few rewards come first.
 
     The arm with most pulls is drawn first: it usually wins, and the others need not be drawn.
     """

@@ -1,4 +1,5 @@
-"""DP-Tsallis: an adversarial bandit on private batch means, for rewards that no law describes.
+"""DP-Tsallis: an adversarial bandit on private batch means, for rewards that no distribution
+describes.
 
 Every τ = ceil(1/ε) rounds the chosen arm's mean loss l = 1 - reward is released with Lap(1/(ετ)).
 In batch b the arm is drawn from x_i = (σ √b / (L_i - λ))², λ so that Σ x = 1 (Tsallis entropy of
@@ -7,7 +8,8 @@ order 1/2), L_i the sum of the estimates l/x of the batches that arm i was drawn
 
 Every reward is in one release: ε-DP, interactive. Regret against the best fixed arm is
 O(√(KT/ε) + 1/ε) for any sequence of rewards in [0, 1] that does not look at the choices.
-Asi, Raman & Talwar (2025), Theorem 1. Where rewards do follow a law, dp-imed regrets far less.
+Asi, Raman & Talwar (2025), Theorem 1. Where rewards do follow a distribution, dp-imed regrets far
+less.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows verified by execution: their own kernels on symbols, along public paths.
+"""Policies verified by execution: their own kernels on symbols, along public paths.
 
 A path says which arm is played when, and where the rule sets the phases also for how long. It is
 public: a function of published numbers and of coins that no reward has touched. What one path
@@ -16,11 +16,12 @@ publishes the same forms. On another path an arm has at most as many batches as 
 numbers to keep equal cost no more. So the arms alone, one walk each, are all the paths there are:
 exact for every public path, as far as they were walked.
 
-**Otherwise** all paths are walked at a small horizon, to which the row is calibrated anew, and at
-the asked one the arms alone, arms in turn, one arm after the other, and seeded random paths: exact
-on those, and a proof of nothing else. Where a rule sets phases, its own paths are walked too, on
-released values that make it go on, drop arms, or waver. A release that says that it takes batches
-wherever they are cut off is also walked with lengths that no schedule or rule would choose.
+**Otherwise** all paths are walked at a small horizon, to which the policy is calibrated anew, and
+at the asked one the arms alone, arms in turn, one arm after the other, and seeded random paths:
+exact on those, and a proof of nothing else. Where a rule sets phases, its own paths are walked
+too, on released values that make it continue, drop arms, or waver. A release that says that it
+takes batches wherever they are cut off is also walked with lengths that no schedule or rule would
+choose.
 
 **Local releases**: a response is one number about one reward, and leaves its participant once, so
 its cost is that of the run, for all paths.
@@ -114,7 +115,7 @@ class Walk:
 def verify(
     policy: Policy, arms: int = 3, horizon: int = 300, *, live: bool = False, seed: int = SEED
 ) -> Verification:
-    """What a row's kernels spend, beside what it claims.
+    """What a policy's kernels spend, beside what it claims.
 
     `live`: the whole-numbered noise of live trials instead of the simulated one. `seed` draws the
     random paths.
@@ -229,7 +230,7 @@ class Verifier:
         seen = math.isclose(walked, bound, rel_tol=1e-9)
         attained = proof.attained or seen
         if not seen:
-            self.worst = None  # whoever pays as much was not met on the way
+            self.worst = None  # anyone who pays as much was not met on the way
         tight = is_tight(proof.loss, self.result.claimed, self.source.secure)
         self.computed, self.exact = proved, attained and tight
 
@@ -345,7 +346,7 @@ def _worst(walk: Walk, candidate: Candidate) -> Worst:
 
 
 class Kernels(NamedTuple):
-    """A row's functions, interpreted, with symbols for noise."""
+    """A policy's functions, interpreted, with symbols for noise."""
 
     choose: Function
     length: Function
@@ -365,7 +366,7 @@ def walk(
     policy: Policy, kernels: Kernels, setting: Setting, path: Path, seed: int = SEED,
     most: int = MOST_NUMBERS,
 ) -> Walk:  # fmt: skip
-    """One public path, with the row's own kernels, rewards and noises as symbols."""
+    """One public path, with the policy's own kernels, rewards and noises as symbols."""
     source, arms, horizon = setting.source, setting.arms, setting.horizon
     assert horizon is not None
     tape = Tape(_any_value(path, seed) if path.values is None else path.values(), most)
@@ -433,7 +434,7 @@ def symbolic_view(tape: Tape, arms: int) -> View:
 
 
 def _any_value(path: Path, seed: int) -> Callable[[int], float]:
-    """Released values that nobody chose."""
+    """Released values that no one chose."""
     rng = Choices(f"{seed} {path.name}")
     return lambda arm: rng.normal(0.5, 1.0)
 

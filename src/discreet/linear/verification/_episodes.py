@@ -3,7 +3,7 @@
 Its coefficients are the features, and an episode brings a noise for each of its numbers, as in
 `privacy.verification.shifts`. Clipping is a fixed map of one reward into its range, before anything
 is summed, so what is summed is again one reward. Walked are actions of the greatest length (one
-alone, several, with shorter ones among them), with the row's own schedule: exact on those, and
+alone, several, with shorter ones among them), with the policy's own schedule: exact on those, and
 since noise is fresh in every episode and grows with the longest action of it, no reward can cost
 more than that of the longest action, as is seen. Blocks with public contexts (`LaplaceBlocks`) are
 walked as episodes are, with each action in a block.
@@ -95,7 +95,7 @@ def verify_episodes(
 
 
 def walk(policy: RoundPolicy, setting: LinearSetting, path: Actions) -> Tape:
-    """One public path of actions, with the row's own kernels."""
+    """One public path of actions, with the policy's own kernels."""
     release, rule = cast("NoisySum | LaplaceBlocks", policy.release), policy.rule
     d, grid = setting.dimension, setting.grid
     source = symbolic(setting.source)

@@ -1,4 +1,4 @@
-"""Linear rows verified by execution: their own kernels on symbols, given public actions.
+"""Linear policies verified by execution: their own kernels on symbols, given public actions.
 
 - `episodes`: public contexts, in sums and in blocks; `dimension` of the latter counts the features
   of one arm. Exact on the paths that are walked.
@@ -45,7 +45,7 @@ def verify(
     live: bool = False,
     seed: int = SEED,
 ) -> Verification:
-    """What a linear row's kernels spend, beside what it claims."""
+    """What a linear policy's kernels spend, beside what it claims."""
     arms = count("arms", arms, least=2, fix="use 10")
     horizon = count("horizon", horizon, fix="use for example horizon=300")
     dimension = count("dimension", dimension, fix="use for example dimension=3")
@@ -69,7 +69,7 @@ def verify(
 
 
 def _grid(policy: LinearPolicy) -> Grid:
-    """Whole numbers, for the rows that live trials run."""
+    """Whole numbers, for the policies that live trials run."""
     release = policy.release
     if not release.is_live:
         raise InvalidArgument(

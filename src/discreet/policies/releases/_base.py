@@ -60,7 +60,7 @@ class Release(ReleasePart[Setting]):
 
     publish: ClassVar[Function]
     respond: ClassVar[Function | None] = None
-    """Local releases: what a user's own device makes of one reward, before anybody sees it."""
+    """Local releases: what a user's own device makes of one reward, before anyone sees it."""
     bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     """The range of rewards that the sensitivity rests on."""
     secure_noise: ClassVar[bool] = True
@@ -108,7 +108,7 @@ class Release(ReleasePart[Setting]):
         """
 
     def is_sound_for(self, schedule: Schedule, rule: Rule) -> bool:
-        """Whether a row may compose it with the two."""
+        """Whether a policy may compose it with the two."""
         try:
             self.check_composition(schedule, rule)
         except InvalidArgument:
@@ -118,7 +118,7 @@ class Release(ReleasePart[Setting]):
     @property
     def takes_any_block(self) -> bool:
         """Whether its noise is paid for whatever the length of a batch, and wherever it is cut off,
-        by the class that publishes: one that publishes in a way of its own has to say so."""
+        by the class that publishes: one that publishes in its own way has to say so."""
         return self.any_lengths and says_itself(self, "any_lengths", "publish")
 
     @property
@@ -164,7 +164,7 @@ class Release(ReleasePart[Setting]):
     ) -> MeanNoise | None:
         """The noise in `estimated_mean` after an arm's batches of these sizes; None if unknown.
 
-        `steps`: releases of all arms so far, for counters that go on while others are played.
+        `steps`: releases of all arms so far, for counters that continue while others are played.
         """
         for size in sizes:
             count("sizes", size, fix="give the rounds of every batch")

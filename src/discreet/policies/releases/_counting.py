@@ -138,12 +138,12 @@ class Hybrid(PureRelease):
         return 2 * depth * super().largest_scale(setting)
 
     def _steps(self, sizes: Sequence[int], steps: int) -> int:
-        """A counter goes on with its own arm alone."""
+        """A counter continues with its own arm alone."""
         return len(sizes)
 
     def entries(self, setting: Setting) -> Entries | Silence:
         """At powers of two a sum of blocks, each with Lap(2/ε). Trees are read inside a block, but
-        its size is fixed beforehand."""
+        its size is fixed in advance."""
         return Entries(RUNNING, self.noise_of_sum(setting, 2.0), POWERS)
 
     def ledger(self, setting: Setting) -> HybridLedger:
@@ -154,7 +154,7 @@ def publish_hybrid_idle(
     release: Scale, ledger: TogetherLedger, view: View, arm: int, rounds: int, total: float,
     rng: Generator,
 ) -> None:  # fmt: skip
-    """Every arm's counter goes on, with a 0 where another arm was played."""
+    """Every arm's counter continues, with a 0 where another arm was played."""
     view.size[arm] += rounds
     together_add(ledger, release.scale, arm, total, rng)
     for other in range(len(view.size)):
@@ -164,7 +164,7 @@ def publish_hybrid_idle(
 
 @dataclass(frozen=True)
 class IdleHybrid(Hybrid):
-    """Hybrid counters of all arms advanced in every round; a 0 is nobody's reward."""
+    """Hybrid counters of all arms advanced in every round; a 0 is no one's reward."""
 
     name: ClassVar[str] = "hybrid, idle arms counted"
     publish: ClassVar[Function] = staticmethod(publish_hybrid_idle)
@@ -173,7 +173,7 @@ class IdleHybrid(Hybrid):
     settles: ClassVar[bool] = False
 
     def _steps(self, sizes: Sequence[int], steps: int) -> int:
-        """A counter goes on with every arm."""
+        """A counter continues with every arm."""
         return count("steps", steps, least=len(sizes), fix="give the releases of all arms so far")
 
     def entries(self, setting: Setting) -> Entries | Silence:

@@ -1,7 +1,7 @@
 """What a release's numbers are, as inference reads them: which sums, and which noise in them.
 
 `Release.entries(setting)` answers with an `Entries`, or with a `Silence` that says why its numbers
-speak of no mean. Intervals are made of that answer, so a release that publishes in a way of its own
+speak of no mean. Intervals are built from that answer, so a release that publishes in its own way
 must give its own: `entries_of` does not take the word of a parent class for it.
 
 | kind     | a number of an arm is |

@@ -213,8 +213,8 @@ class ForgetTruncated(Release):
         return TruncatedLaplace.calibrated(self.budget).budget
 
     def entries(self, setting: Setting) -> Entries | Silence:
-        """Of every batch by itself. A symmetric law cut off on both sides has smaller moments, so
-        the noise is reckoned as Laplace's."""
+        """Of every batch by itself. A symmetric distribution cut off on both sides has smaller
+        moments, so the noise is reckoned as Laplace's."""
         epsilon = self.parameters(setting).epsilon
         if epsilon == 0.0:
             return Silence(f"{self.name!r} at ε = 0 is uniform noise, which has no scale")

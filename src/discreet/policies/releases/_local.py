@@ -1,4 +1,4 @@
-"""The local model: every user randomises their own reward before anybody sees it."""
+"""The local model: every user randomises their own reward before anyone sees it."""
 
 from __future__ import annotations
 

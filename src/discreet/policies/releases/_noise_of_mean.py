@@ -1,4 +1,4 @@
-"""The noise in a released mean: independent parts, each with its law and scale.
+"""The noise in a released mean: independent parts, each with its distribution and scale.
 
 >>> from discreet.policies import Doubling, EachRound, ForgetLaplace, Policy, Tree, UCB1
 >>> row = Policy("mine", EachRound(), Tree(epsilon=1.0), UCB1())
@@ -28,7 +28,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Part:
-    """`count` independent noises of one law and scale, added to the mean.
+    """`count` independent noises of one distribution and scale, added to the mean.
 
     Laplace: scale b. Gaussian: σ. Truncated Laplace: 1/ε, with δ, for a sensitivity of 1, times
     `factor`. Response: a bound on the standard deviation, whatever the rewards are.

@@ -1,9 +1,9 @@
-"""Sums without a trusted server: the noise is made of the participants' own shares.
+"""Sums without a trusted server: the noise is built from the participants' own shares.
 
 Every device adds its part of the noise to its own outcome, secure aggregation adds up what the
 devices send, and the server sees sums of whole batches alone: `privacy.shares` is both sides of
-that. The sum of the shares has discrete Laplace noise (or Skellam, for a Rényi budget), so a row
-keeps its budget against the server too, at the regret of the row with a trusted curator.
+that. The sum of the shares has discrete Laplace noise (or Skellam, for a Rényi budget), so a policy
+keeps its budget against the server too, at the regret of the policy with a trusted curator.
 
 >>> from discreet.policies import Geometric, Policy, SecureSum
 >>> from discreet.policies._private_kl import DPIMED
@@ -11,9 +11,9 @@ keeps its budget against the server too, at the regret of the row with a trusted
 >>> print(row.guarantee.short())
 ε = 1 (interactive)
 
-Simulation draws the noise of the whole sum, which has the law of the sum of the shares. It takes
-outcomes to be multiples of 1/g; devices round others at random, which costs accuracy, not privacy.
-Live trials record outcomes with a server, so none of them can run this: use `SecureBatch`.
+Simulation draws the noise of the whole sum, which has the distribution of the sum of the shares.
+It takes outcomes to be multiples of 1/g; devices round others at random, which costs accuracy, not
+privacy. Live trials record outcomes with a server, so none of them can run this: use `SecureBatch`.
 
 Reference: Chowdhury & Zhou 2023.
 """
@@ -166,7 +166,7 @@ class DistributedRelease(Release):
 
 @dataclass(frozen=True)
 class SecureSum(DistributedRelease, PureRelease):
-    """The running sum of batches with discrete Laplace noise made of Pólya shares: ε.
+    """The running sum of batches with discrete Laplace noise built from Pólya shares: ε.
 
     `levels`: g, outcomes are multiples of 1/g. `dropout`: the part of a batch that may be missing.
     `forget`: the mean of the last batch instead of all.
@@ -214,7 +214,7 @@ class SecureSum(DistributedRelease, PureRelease):
 
 @dataclass(frozen=True)
 class SkellamSum(DistributedRelease):
-    """The running sum of batches with Skellam noise made of Poisson shares: a Rényi budget."""
+    """The running sum of batches with Skellam noise built from Poisson shares: a Rényi budget."""
 
     budget: Renyi
     levels: int = 1

@@ -1,8 +1,9 @@
-"""Sums of outcomes that are 0 or 1, with noise on whole numbers: what exact tests are made of.
+"""Sums of outcomes that are 0 or 1, with noise on whole numbers: what exact tests are built from.
 
 Other releases count an outcome in 2^20 steps, and their noise is as fine as that, which is as good
-as continuous. Tests of `discreet.confirm` are calibrated on the law of *whole* noisy sums. Here a
-sum of m outcomes is a whole number, and so is its noise: discrete Laplace, or discrete Gaussian.
+as continuous. Tests of `discreet.confirm` are calibrated on the distribution of *whole* noisy
+sums. Here a sum of m outcomes is a whole number, and so is its noise: discrete Laplace, or
+discrete Gaussian.
 
 Outcomes between 0 and 1 must never get here. A whole number hides the whole part of a sum and shows
 the rest as it is. So a trial of such a release takes 0 and 1 alone (`Release.takes_binary`).
