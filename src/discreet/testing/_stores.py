@@ -33,6 +33,17 @@ def check_store(make: Make, reopen: Reopen | None = None) -> None:
     Args:
         make: Makes an empty store.
         reopen: Opens the same store again.
+
+    Raises:
+        AssertionError: If it does not.
+
+    Raises:
+        AssertionError: If it does not.
+
+    Example:
+        >>> from discreet.live.stores import MemoryStore
+        >>> from discreet.testing import check_store
+        >>> check_store(MemoryStore)
     """
     for check in (
         check_members, check_outcomes, check_release, check_several_blocks, check_streams,
