@@ -32,9 +32,19 @@ SAMPLE = Path(__file__).parent / "fashion_mnist_sample"
 def fashion_mnist(
     path: str | Path | None = None, *, part: str = "train", check: bool = True
 ) -> Images:
-    """The images of a part, "train" or "test", from IDX files, packed or not.
+    """Fashion-MNIST: the images of a part, "train" or "test", from IDX files, packed or not.
 
-    `check=False` accepts other contents of the same shape, such as MNIST itself.
+    Args:
+        path: The folder. Default: where it is looked for unasked.
+        part: "train" or "test".
+        check: False accepts other contents of the same shape, such as MNIST itself.
+
+    Returns:
+        The images.
+
+    Raises:
+        NoData: If it is not on this machine.
+        DamagedFile: If a file is not what it should be.
     """
     if part not in PARTS:
         raise InvalidArgument("part", "be train or test", part, "use part='train'")
