@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import time
@@ -14,6 +15,7 @@ from served import PLAN, E, Served, serving
 
 from discreet.errors import InvalidArgument
 from discreet.live._rules import is_void
+from discreet.serve import Settings, create_app
 
 
 def test_an_experiment_from_plan_to_releases(served: Served) -> None:
@@ -304,3 +306,22 @@ def test_what_was_withdrawn_and_corrected_counts_so(served: Served) -> None:
     trial = served.service.engine._open["default", "exp"]
     (block,) = trial._store.blocks.values()  # type: ignore[union-attr]
     assert [is_void(value) for value in block.outcomes.values()] == [True]
+
+
+def test_metrics_are_for_this_host_or_for_keys(tmp_path: Path) -> None:
+    app = create_app(Settings(tmp_path / "data"))
+    service = app.state.service
+    keys = {role: service.make_key("default", role, "test").key for role in ("monitor", "site")}
+
+    async def asked(host: str, key: str = "") -> int:
+        transport = httpx.ASGITransport(app, client=(host, 1))
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as http:
+            return (await http.get("/metrics", headers=headers)).status_code
+
+    async def main() -> list[int]:
+        far = [await asked("192.0.2.1", key) for key in ("", "wrong", *keys.values())]
+        return [await asked("127.0.0.1"), await asked("::1"), *far]
+
+    assert asyncio.run(main()) == [200, 200, 401, 401, 200, 401]
+    asyncio.run(service.stop())

@@ -27,8 +27,9 @@ QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-PAGES = ("/", "/?wall", "/e/reminders", "/e/leaflet", "/e/reminders/plan", "/e/survey/device",
-         "/e/reminders?blind", "/budgets", "/audit", "/keys", "/why")  # fmt: skip
+PAGES = ("/", "/?wall", "/e/reminders", "/e/leaflet", "/e/reminders/plan", "/e/reminders/log",
+         "/e/survey/device", "/e/reminders?blind", "/budgets", "/audit", "/keys",
+         "/why")  # fmt: skip
 LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 
 

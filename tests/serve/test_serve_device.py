@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -362,3 +364,47 @@ def test_the_scripts_on_the_page_run(served: Served, modules: Path) -> None:
     arm = node(modules, f'{told}const participant = "two";\n{second}\n{more}')
     assert arm in ("short", "long")
     assert served.answered("survey") == 2
+
+
+# --- the public provider of the web ---------------------------------------------------------------
+
+OFREP = os.environ.get("DISCREET_OFREP_JS", "")
+"""A folder where `npm install @openfeature/ofrep-web-provider @openfeature/web-sdk` was run."""
+
+
+@needs_node
+@pytest.mark.skipif(
+    not OFREP, reason="DISCREET_OFREP_JS is not set: the public provider of the web is NOT run"
+)
+def test_the_public_provider_of_the_web(served: Served) -> None:
+    """It asks once, in bulk: only what the context lists takes a place; others have the default."""
+    served.plan(deadline="1 day")
+    served.plan(id="other", deadline="1 day")
+    script = """
+import { createRequire } from "node:module";
+const require = createRequire(given.folder + "/package.json");
+const { OpenFeature } = require("@openfeature/web-sdk");
+const { OFREPWebProvider } = require("@openfeature/ofrep-web-provider");
+const told = [];
+for (let number = 0; number < 2; number += 1) {
+  const provider = new OFREPWebProvider({
+    baseUrl: given.url, pollInterval: 0, headers: [["authorization", `Bearer ${given.key}`]],
+  });
+  await OpenFeature.setProviderAndWait(provider, { targetingKey: "p", enrol: ["exp"] });
+  const flags = OpenFeature.getClient();
+  told.push(["exp", "other"].map((name) => flags.getStringDetails(name, "none")));
+  await OpenFeature.clearProviders();
+}
+console.log(JSON.stringify(told));
+process.exit(0);
+"""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "package.json").write_text('{"type": "module"}')
+    try:
+        found = node(folder, script, {"url": served.url, "key": served.site, "folder": OFREP})
+    finally:
+        shutil.rmtree(folder)
+    assert [one["value"] for one in found[0]] == [served.assign("p"), "none"]
+    assert [one["value"] for one in found[1]] == [one["value"] for one in found[0]]
+    assert found[0][0]["reason"] == "SPLIT"
+    assert served.get("/v1/experiments/other")["assigned"] == 0

@@ -33,6 +33,8 @@ PATHS = {
     "/e/exp": "admin statistician monitor site nurse",
     "/e/exp/plan": "admin statistician monitor",
     "/e/exp/releases.csv": "admin statistician monitor",
+    "/e/exp/papers.md": "admin statistician monitor",
+    "/e/exp/log": "admin monitor",
 }
 """By hand, so that a page that is opened to somebody is opened here too."""
 MOST = 60_000
@@ -162,7 +164,7 @@ def several(shared: Served) -> Served:
 def test_the_table_of_pages_is_whole() -> None:
     known = {route.path.replace("{experiment}", "exp") for route in _pages.PAGES}
     others = {"/static/{name}", "/login", "/logout", "/keys/new", "/keys/{key}/revoke",
-              "/e/exp/events", "/e/exp/device", "/e/exp/papers.md", "/e/exp/{action}"}  # fmt: skip
+              "/e/exp/events", "/e/exp/device", "/e/exp/{action}"}  # fmt: skip
     assert known == set(PATHS) | others
 
 
@@ -612,3 +614,23 @@ def test_the_page_of_devices_is_for_policies_of_devices(old: Served) -> None:
     assert admin.get("/e/survey/device").status_code == 200
     assert admin.get("/e/reminders/device").status_code == 409
     assert DEVICES["policy"] == "ldp-ucb-b"
+
+
+def test_the_log_of_a_trial_says_what_the_trial_noted(served: Served) -> None:
+    """Entry by entry; where arms are coded, no number of an arm."""
+    served.plan(deadline="0.3 s", first=2)
+    served.crowd(8)
+    served.until(lambda: served.get("/v1/experiments/exp/report")["releases"] > 0)
+    here = looker(served, "monitor").see("/e/exp/log")
+    trial: Any = served.service.engine._open["default", "exp"]
+    for entry in trial.log(verify=True)[:4]:
+        assert f"<code>{entry['chain'][:8]}</code>" in here
+        assert entry["what"] in here
+    assert "block 0-1" in here or "block 1-1" in here
+    kits = {arm: [f"{arm}{number:03}" for number in range(40)] for arm in ("A", "B")}
+    served.plan(id="coded", kits=kits, deadline="0.3 s", first=2)
+    served.crowd(8, "/v1/experiments/coded")
+    served.until(lambda: served.get("/v1/experiments/coded/report")["releases"] > 0)
+    coded = looker(served, "monitor").see("/e/coded/log")
+    assert "release" in coded
+    assert "block" not in coded

@@ -24,7 +24,7 @@ BODIES: dict[str, Any] = {
 }  # fmt: skip
 MAY = {
     "admin": "create experiments experiment start stop drop add finish confirm_clock fence weights "
-    "report releases events audit make_key keys revoke_key",
+    "report releases events audit make_key keys revoke_key rotate_key",
     "site": "assign outcomes assign_many outcomes_many withdrawals corrections exposures evaluate "
     "evaluate_many experiments experiment",
     "nurse": "assign outcomes assign_many outcomes_many withdrawals corrections experiments "
@@ -36,8 +36,8 @@ MAY = {
 """By hand, so that a route that is opened to somebody is opened here too."""
 OPEN = {"health", "ready", "metrics", "openapi"}
 REFUSED_OTHERWISE = {
-    "drop": 422, "add": 422, "create": 409, "fence": 409, "revoke_key": 404, "weights": 409,
-    "exposures": 422, "device_report": 409,
+    "drop": 422, "add": 422, "create": 409, "fence": 409, "revoke_key": 404, "rotate_key": 404,
+    "weights": 409, "exposures": 422, "device_report": 409,
 }  # fmt: skip
 """What these requests come to where the role is right."""
 
@@ -66,7 +66,7 @@ def test_routes_by_role(shared: Served, keys: dict[str, str], role: str, one: En
         assert found == 403
         return
     if role == "nurse" and one.name in ("assign", "assign_many"):
-        assert found == 501  # kit codes are not there yet, and the arm is not for them
+        assert found == 409  # there are no kits, and the arm is not for them
     elif one.name in REFUSED_OTHERWISE:
         assert found in (REFUSED_OTHERWISE[one.name], 200, 202, 409)  # it was stopped before
     else:
@@ -115,6 +115,50 @@ def test_a_scoped_key_sees_its_experiment_alone(shared: Served) -> None:
     other = shared.key("admin", tenant="other")
     assert shared.get("/v1/experiments", other)["experiments"] == []
     assert all(one["experiment"] is None for one in shared.get("/v1/keys", other)["keys"])
+
+
+KITS = {"drug": [f"kit-{i}" for i in range(40)], "placebo": [f"m{i}" for i in range(40)]}
+
+
+def test_who_meets_participants_sees_codes_of_kits_and_no_arm(served: Served) -> None:
+    """Every answer of every route and page to these roles, by content."""
+    from discreet.serve._pages import PAGES
+
+    plan = {**PLAN, "arms": list(KITS), "kits": KITS, "deadline": "0.4 s", "first": 2}
+    served.post("/v1/experiments", plan)
+    served.post(f"{E}/start", {})
+    nurse = served.key("nurse")
+    codes = {served.post(f"{E}/assign", {"unit": f"p{i}"}, nurse)["arm"] for i in range(8)}
+    assert codes <= {code for each in KITS.values() for code in each}
+    served.until(lambda: served.get(f"{E}/report")["releases"] > 0)
+    assert "kit-1" not in served.call("GET", "/v1/audit", served.key("monitor")).text
+    paths = [route.path.replace("{experiment}", "exp") for route in PAGES]
+    for role in ("site", "nurse", "device"):
+        key = served.key(role)
+        answers = []
+        for one in ENDPOINTS:
+            if one.roles is None or role not in one.roles:
+                continue
+            body = BODIES.get(one.name, {}) if one.takes is not None else None
+            found = served.call(one.method, one.path.replace("{experiment}", "exp"), key, body)
+            assert found.status_code != 500
+            answers.append(found.text)
+        served.http.cookies.clear()
+        served.http.post("/login", data={"key": key}, headers={"origin": served.url})
+        answers += [served.http.get(path).text for path in paths if "{" not in path]
+        served.http.cookies.clear()
+        told = " ".join(answers)
+        for name in KITS:
+            assert name not in told, (role, name)
+        assert '"arms":[]' in told  # nor how many there are of each
+
+
+def test_a_nurse_never_sees_an_arm(served: Served) -> None:
+    served.plan(arms=["drug", "placebo"])
+    nurse = served.key("nurse")
+    for path in ("/v1/experiments", E):
+        assert "drug" not in served.call("GET", path, nurse).text
+    assert served.get(E, served.site)["arms"] == ["drug", "placebo"]  # a site gives the arms
 
 
 def test_every_body_of_the_tests_is_one(shared: Served) -> None:

@@ -254,6 +254,12 @@ The JSON has `key`, which is shown this once, `id`, `role` and `experiment`.
 The JSON is a list of objects: `id`, `tenant`, `role`, `experiment`, `site`, `label`, `created`,
 `expires`, `revoked` (seconds since 1970, or null).
 """,
+    "serve keys rotate": """\
+The JSON has `key`, which is shown this once, `id`, `role` and `replaces`.
+""",
+    "serve keys secret": """\
+The JSON has `tenant`, and `made` or `deleted`, the number.
+""",
     "serve keys revoke": """\
 The JSON has `revoked`, the id.
 """,

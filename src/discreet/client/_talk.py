@@ -19,7 +19,7 @@ from ..errors import DiscreetError, Fenced, InvalidArgument, ServiceError, Trial
 
 T = TypeVar("T")
 SAFE_TO_REPEAT = (429, 502, 503, 504)
-FOR_GOOD = ("fenced", "missing")
+FOR_GOOD = ("fenced",)
 """Problems that do not go away while one waits."""
 MOST_QUEUED = 100_000
 """Outcomes that wait; a service that is away for so long loses what comes after."""

@@ -20,7 +20,7 @@ from . import _messages as m
 from ._beat import Bit
 from ._device import randomiser_of
 from ._events import events_of
-from ._keys import is_valid
+from ._keys import is_loopback, is_valid
 from ._metrics import MEDIA as METRICS_MEDIA
 from ._metrics import text_of
 from ._problems import Refused, refusal
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 ACCEPTED = msgspec.json.encode(m.Accepted())
 encode = msgspec.json.encode
+BY_STRATUM = "An experiment by stratum has no weights: assign by calls."
 
 
 class Call(NamedTuple):
@@ -90,12 +91,13 @@ async def experiments(call: Call) -> Response:
         row for row in call.service.register.experiments(call.key.tenant)
         if call.key.experiment in (None, row.id)
     ]  # fmt: skip
-    return answered(m.Experiments([await call.service.shown(row) for row in rows]))
+    role = call.key.role
+    return answered(m.Experiments([await call.service.shown_to(row, role) for row in rows]))
 
 
 async def experiment(call: Call) -> Response:
     """One experiment: its plan in words, and where it stands."""
-    return answered(await call.service.shown(call.row))
+    return answered(await call.service.shown_to(call.row, call.key.role))
 
 
 async def start(call: Call) -> Response:
@@ -187,7 +189,7 @@ def problem_of(found: object, given: object = None) -> Refused:
 def _may_assign(call: Call) -> None:
     """A nurse is blinded: what a trial with kits answers is the code of a kit, not an arm."""
     if call.key.role == "nurse" and "kits" not in msgspec.json.decode(call.row.settings):
-        raise Refused("missing", "A blinded key gets kit codes, and this experiment has none.")
+        raise Refused("refused", "A blinded key gets kit codes, and this experiment has none.")
 
 
 async def assign(call: Call) -> Response:
@@ -249,11 +251,11 @@ async def corrections(call: Call) -> Response:
 async def exposures(call: Call) -> Response:
     """Participants who were shown an arm by weights; they are participants from now on."""
     shown = [(one.unit, one.arm, one.version) for one in call.body.exposures]
-    as_known = partial(call.service.pseudonym, call.key)
+    as_known = partial(call.service.pseudonym, call.row, call.key)
 
     def hand_in(trial: Trial | Strata) -> None:
-        if not hasattr(trial, "exposed"):  # by stratum
-            raise Refused("missing")
+        if not hasattr(trial, "exposed"):
+            raise Refused("refused", BY_STRATUM)
         trial.exposed(shown, as_known)  # how many are new is not told
 
     await call.service.ask(call.row, hand_in)
@@ -269,8 +271,8 @@ async def weights(call: Call) -> Response:
 
 
 def _weights(trial: Trial | Strata) -> dict[str, Any]:
-    if not hasattr(trial, "weights"):  # by stratum
-        raise Refused("missing")
+    if not hasattr(trial, "weights"):
+        raise Refused("refused", BY_STRATUM)
     return trial.weights().to_dict()
 
 
@@ -350,12 +352,26 @@ async def keys(call: Call) -> Response:
     return answered(m.Keys([m.Key(**shown_key(row)) for row in _keys_of(call)]))
 
 
-async def revoke_key(call: Call) -> Response:
-    """A key that no longer opens anything."""
+def _key_of(call: Call) -> KeyRow:
+    """The key of the path, if this one may manage it."""
     name = call.request.path_params["key"]
     row = next((row for row in _keys_of(call) if row.id == name), None)
     if row is None:
         raise Refused("not-found")
+    return row
+
+
+async def rotate_key(call: Call) -> Response:
+    """A new key in place of another one, with its role. Both are valid for a while."""
+    row = _key_of(call)
+    if not is_valid(row, time.time()):
+        raise Refused("refused", "That key opens nothing any more; make a new one.")
+    return answered(call.service.rotate_key(row, call.key.id, call.body.hours), 201)
+
+
+async def revoke_key(call: Call) -> Response:
+    """A key that no longer opens anything."""
+    row = _key_of(call)
     return answered(m.Key(**shown_key(call.service.register.revoke(row, call.key.id))))
 
 
@@ -365,7 +381,7 @@ async def revoke_key(call: Call) -> Response:
 async def device(call: Call) -> Response:
     """What a participant's own device needs to know. The one path that other origins may read."""
     row = call.row
-    shown = await call.service.shown(row)
+    shown = await call.service.shown_to(row, call.key.role)
     found = await call.service.ask(row, randomiser_of)
     curator = None if found is None else m.Curator(*found)
     return answered(m.Device(shown.id, shown.status, shown.arms, curator))
@@ -379,7 +395,7 @@ async def device_report(call: Call) -> Response:
     row = service.row(call.key.tenant, body.experiment)
     if await service.ask(row, randomiser_of) is None:
         raise Refused("refused", "This experiment takes no bits from devices: see its policy.")
-    unit = service.pseudonym(call.key, body.unit)
+    unit = service.pseudonym(row, call.key, body.unit)
     found = await service._step((row.tenant, row.id), Bit(unit, body.bit))
     if isinstance(found, DiscreetError):
         raise refusal(found)
@@ -399,7 +415,12 @@ async def ready(call: Call) -> Response:
 
 
 async def metrics(call: Call) -> Response:
-    """For Prometheus. Nothing in them depends on who has answered."""
+    """For Prometheus. Nothing in them depends on who has answered. From this host without a key."""
+    asker = call.request.client
+    if asker is None or not is_loopback(asker.host):
+        key = call.service.holder(call.request.headers.get("authorization", ""))
+        if key is None or key.experiment is not None or key.role not in ("admin", "monitor"):
+            raise Refused("key")
     return Response(text_of(call.service), 200, HEADERS, METRICS_MEDIA)
 
 

@@ -93,6 +93,8 @@ def _endpoint(one: Endpoint, service: Service) -> Callable[[Request], Awaitable[
         body, raw = None, b""
         try:
             key = NOBODY if one.roles is None else _admitted(one, service, request)
+            if service.settings.role not in one.parts:
+                raise Refused("elsewhere")
             if decoder is not None:
                 raw = await _read(request, service.settings.body)
                 body = _decoded(decoder, raw)

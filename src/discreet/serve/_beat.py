@@ -12,7 +12,7 @@ are made by assignments, by looks and by the curator's own rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .._checks import Name
 from ..errors import (
@@ -26,8 +26,9 @@ from ..errors import (
     UnknownUnit,
 )
 from ..live import Strata, Trial
-from ..live._curator import Assigning, Due, Looking, Made, Recording, too_late
+from ..live._curator import Assigning, Looking, Made, Recording
 from ..live.stores._base import bare
+from ..live.stores._server import Lost
 
 
 class Assign(NamedTuple):
@@ -61,7 +62,7 @@ class Bit(NamedTuple):
 class Quiet(NamedTuple):
     """Another call about one participant, of which nobody hears what became of it."""
 
-    name: str
+    name: Literal["withdraw", "correct"]
     arguments: tuple[Any, ...]
 
 
@@ -74,16 +75,13 @@ class Ask(NamedTuple):
 Step = Assign | Lookup | Outcome | Bit | Quiet | Ask
 
 
-class Missing(DiscreetError):
-    """This version of the library has no such method for the trial."""
-
-
 class NotStored(DiscreetError):
     """The store failed; nothing of the beat is stored."""
 
 
 def play(trial: Trial | Strata, steps: Sequence[Step]) -> list[Any]:
-    """What comes of every step: a value, or an error that it is refused with."""
+    """What comes of every step: a value, or an error that it is refused with. `Due` for a newcomer
+    that has to wait until others have released."""
     try:
         return _play(trial, steps)
     except (ClockJumped, AlreadyOpen, Fenced) as error:
@@ -120,9 +118,7 @@ def _gathered(trial: Trial, steps: Sequence[Step]) -> list[Any]:
         if isinstance(answer, DiscreetError) and _is_of_store(trial, answer):
             raise answer
         answers[i] = answer
-        if isinstance(answer, Due):
-            answers[i] = too_late()
-        elif isinstance(steps[i], Outcome | Bit) and isinstance(
+        if isinstance(steps[i], Outcome | Bit) and isinstance(
             answer, UnknownUnit | ConflictingOutcome
         ):
             answers[i] = None
@@ -203,11 +199,8 @@ def _no_stratum(stratum: object) -> InvalidArgument:
 
 def _quietly(trial: Trial | Strata, step: Quiet) -> Any:
     """A call whose refusals are not told: they say what is known of a participant."""
-    method = getattr(trial, step.name, None)
-    if method is None:
-        return Missing(step.name)
     try:
-        method(*step.arguments)
+        getattr(trial, step.name)(*step.arguments)
     except InvalidArgument as error:
         if error.argument == "outcome":  # its range is public
             return _clean(error)
@@ -235,7 +228,9 @@ def _is_of_store(trial: Trial | Strata, error: DiscreetError) -> bool:
     if isinstance(error, InvalidArgument):
         return False
     one = next(iter(trial._trials.values())) if isinstance(trial, Strata) else trial
-    return not isinstance(error, Fenced) and str(error).startswith(one._store.place)
+    if isinstance(error, Fenced):
+        return False
+    return isinstance(error, Lost) or str(error).startswith(one._store.place)
 
 
 def _clean(error: DiscreetError) -> DiscreetError:

@@ -8,6 +8,7 @@ key has one role, for one experiment or for all of a tenant. Nobody reads outcom
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import re
 import secrets as random
 import time
@@ -37,6 +38,19 @@ def new_key(
     return f"dk_{name}_{secret}", row
 
 
+def successor(
+    register: Register, secrets: Secrets, row: KeyRow, lasts: float, actor: str
+) -> tuple[str, KeyRow]:
+    """Another key in place of one, which still opens everything for so many seconds."""
+    token, made = new_key(
+        secrets, row.tenant, row.role, experiment=row.experiment, site=row.site, label=row.label,
+        expires=row.expires,
+    )  # fmt: skip
+    register.add_key(made, actor)
+    register.end_key(row, time.time() + lasts, actor, made)
+    return token, made
+
+
 def is_valid(row: KeyRow | None, now: float) -> bool:
     """Whether a key opens anything at that moment."""
     return row is not None and row.revoked is None and (row.expires is None or now < row.expires)
@@ -51,6 +65,14 @@ def holder(register: Register, secrets: Secrets, header: str) -> KeyRow | None:
     known = row.mac if row is not None else "0" * 64
     same = hmac.compare_digest(known, secrets.mac("key", name, secret))
     return row if same and is_valid(row, time.time()) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this host."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class Rate(NamedTuple):

@@ -204,6 +204,12 @@ class NewKey(Body):
     """until it expires"""
 
 
+class Rotation(Body):
+    """How long the old key opens everything beside the new one."""
+
+    hours: Annotated[float, Meta(ge=0, le=8760)] = 24.0
+
+
 class Key(msgspec.Struct):
     """A key without its secret."""
 

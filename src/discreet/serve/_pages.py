@@ -354,20 +354,38 @@ async def plan(request: Request, key: KeyRow) -> Response:
         request, "plan", key, title=row.title or row.id, here="experiments", row=row,
         settings=view.settings_of(one), privacy=view.privacy(one),
         bits=await service.ask(row, randomiser_of) is not None,
-        test=report.get("test") or one.get("test"), papers=hasattr(reports, "papers"),
+        test=report.get("test") or one.get("test"), audits=key.role in AUDITS,
         strata=[part["stratum"] for part in report.get("strata", ())],
     )  # fmt: skip
 
 
 async def papers(request: Request, key: KeyRow) -> Response:
-    """The papers of a trial, where the installed version writes them."""
+    """The protocol, the analysis plan, the information for participants, and the checklist."""
     service: Service = request.app.state.service
     row = row_of(request, key)
-    write = getattr(reports, "papers", None)
-    if write is None:
-        raise Refused("missing")
-    text = await service.ask(row, lambda trial: write(trial).markdown())
+    text = await service.ask(row, lambda trial: reports.papers(trial).markdown())
     return _file(str(text), f"{row.id}-papers.md")
+
+
+async def trail(request: Request, key: KeyRow) -> Response:
+    """What the trial itself has noted: its plan, decisions and releases, each chained to the one
+    before. Nothing of a participant."""
+    service: Service = request.app.state.service
+    row = row_of(request, key)
+    known = ("stratum", "number", "what", "at", "chain")
+    told = {*known, "policy", "guarantee"}  # the page of the plan has them
+    if "kits" in json.loads(row.settings):
+        told.add("block")  # whose number would tell which arm a code stands for
+    entries = [
+        {**{name: one.get(name, "") for name in known},
+         "detail": ", ".join(f"{name} {value}" for name, value in one.items()
+                             if name not in told and value not in (None, ""))}
+        for one in await service.ask(row, lambda trial: trial.log(verify=True))
+    ]  # fmt: skip
+    return shown(
+        request, "trail", key, title=row.title or row.id, here="experiments", row=row,
+        entries=entries[::-1][:LATEST], all=len(entries),
+    )  # fmt: skip
 
 
 async def releases(request: Request, key: KeyRow) -> Response:
@@ -424,6 +442,8 @@ async def act(request: Request, key: KeyRow) -> Response:
     what = request.path_params["action"]
     if what not in ACTIONS:
         raise Refused("not-found")
+    if service.settings.role == "web":
+        raise Refused("elsewhere")
     if what == "start":
         if row.state == "planned":
             await service.ask(row, lambda trial: trial.confirm_clock())
@@ -610,6 +630,7 @@ PAGES = [
     Route("/e/{experiment}", page(experiment), methods=["GET"]),
     Route("/e/{experiment}/plan", page(plan, READS), methods=["GET"]),
     Route("/e/{experiment}/papers.md", page(papers, READS), methods=["GET"]),
+    Route("/e/{experiment}/log", page(trail, AUDITS), methods=["GET"]),
     Route("/e/{experiment}/releases.csv", page(releases, READS), methods=["GET"]),
     Route("/e/{experiment}/events", page(events, READS), methods=["GET"]),
     Route("/e/{experiment}/device", page(device, ADMIN), methods=["GET"]),

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.responses import Response
 
-from ..errors import AlreadyOpen, ClockJumped, DiscreetError, Fenced, InvalidArgument
+from ..errors import AlreadyOpen, ClockJumped, DiscreetError, Fenced, InvalidArgument, TrialBusy
 from ..policies._registry import every_entry
-from ._beat import Missing, NotStored
+from ._beat import NotStored
 
 MEDIA = "application/problem+json"
 
@@ -58,15 +58,19 @@ KINDS = {
                      "Use a new one for every new request."),
     "rate": Kind(429, "Too many requests", "Wait for as long as the header Retry-After says."),
     "internal": Kind(500, "The service failed", "What was sent is repeated nowhere."),
-    "missing": Kind(501, "This version cannot do that", "Upgrade the service."),
     "fenced": Kind(503, "The experiment is fenced",
                    "Its file is not known to be the newest; see the page on running the service."),
     "clock": Kind(503, "The clock has jumped",
                   "An administrator sets it right, or confirms it: POST .../confirm-clock."),
     "storage": Kind(503, "The store failed", "Nothing changed; try again."),
+    "elsewhere": Kind(421, "Another process of this service does that",
+                      "Processes with --role web assign and record; those with --role curator "
+                      "plan, decide and release."),
+    "busy": Kind(503, "A block is due, and newcomers wait until it is released",
+                 "Nothing changed; try again. A process with --role curator must be running."),
     "not-ready": Kind(503, "The service is starting or stopping", "Try again soon."),
 }  # fmt: skip
-RETRY = {"storage": "1", "not-ready": "1", "clock": "60"}
+RETRY = {"storage": "1", "busy": "2", "not-ready": "1", "clock": "60"}
 
 
 class Refused(DiscreetError):
@@ -105,7 +109,7 @@ def refusal(error: DiscreetError, given: Any = None, otherwise: str = "refused")
         return Refused("invalid", words, error.argument if words else "")
     for kind, name in (
         (Fenced, "fenced"), (ClockJumped, "clock"), (AlreadyOpen, "storage"),
-        (NotStored, "storage"), (Missing, "missing"),
+        (TrialBusy, "busy"), (NotStored, "storage"),
     ):  # fmt: skip
         if isinstance(error, kind):
             return Refused(name)

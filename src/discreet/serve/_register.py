@@ -1,47 +1,26 @@
 """The register of a service: experiments, keys, tenants, repeated requests and the audit.
 
-One SQLite file, `service.db`, beside the files of the trials. It holds nothing of a participant:
-no outcome, no pseudonym, and nothing that says who has answered. Each call is one transaction.
+A SQLite file, `service.db`, beside the files of the trials; or a schema of their PostgreSQL
+database. It holds nothing of a participant: no outcome, no pseudonym, and nothing that says who has
+answered. Each call is one transaction.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import DamagedFile
-from ._beat import NotStored
-from ._secrets import OWNER_ONLY, Secrets
+from ..errors import DamagedFile, InvalidArgument
+from ._secrets import Secrets
+from ._tables import Database, File, Tables
 
 NAME = "service.db"
-APPLICATION, VERSION = 0x64697376, 1
 DAY = 86_400.0
 REPEATED = 2 * DAY
 """How long the answer to a request with an Idempotency-Key is kept, in seconds."""
-SCHEMA = """
-CREATE TABLE tenants(name TEXT PRIMARY KEY, created REAL NOT NULL);
-CREATE TABLE keys(
-    id TEXT PRIMARY KEY, tenant TEXT NOT NULL REFERENCES tenants(name), role TEXT NOT NULL,
-    experiment TEXT, site TEXT, label TEXT NOT NULL, mac TEXT NOT NULL UNIQUE,
-    created REAL NOT NULL, expires REAL, revoked REAL);
-CREATE TABLE experiments(
-    tenant TEXT NOT NULL REFERENCES tenants(name), id TEXT NOT NULL, title TEXT NOT NULL,
-    settings TEXT NOT NULL, state TEXT NOT NULL, simulated INTEGER NOT NULL,
-    created REAL NOT NULL, PRIMARY KEY(tenant, id));
-CREATE TABLE repeated(
-    tenant TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, answer BLOB NOT NULL,
-    at REAL NOT NULL, PRIMARY KEY(tenant, key));
-CREATE TABLE audit(
-    number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, experiment TEXT, at REAL NOT NULL,
-    actor TEXT NOT NULL, action TEXT NOT NULL, detail TEXT NOT NULL, chain TEXT NOT NULL);
-"""
 
 
 class KeyRow(NamedTuple):
@@ -73,6 +52,8 @@ class ExperimentRow(NamedTuple):
     """planned or started"""
     simulated: bool
     created: float
+    secret: int = 1
+    """the number of the secret that its pseudonyms are made with"""
 
 
 class AuditRow(NamedTuple):
@@ -89,55 +70,53 @@ class AuditRow(NamedTuple):
 
 
 class Register:
-    """The file, for one process; others may write to it too."""
+    """The tables, and what is in memory of them; other processes may write to them too.
 
-    def __init__(self, folder: Path, secrets: Secrets) -> None:
-        self.path, self._secrets = folder / NAME, secrets
-        self._lock = threading.RLock()
-        new = not self.path.exists()
-        if new:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
-        self._connection = sqlite3.connect(
-            self.path, isolation_level=None, check_same_thread=False, timeout=10.0
-        )
-        found = os.stat(self.path)
-        self._identity = found.st_dev, found.st_ino
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            self._connection.execute(f"PRAGMA {setting}")
-        if new:
-            with self._step():
-                for statement in SCHEMA.split(";\n"):
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                self._connection.execute(f"PRAGMA user_version = {VERSION}")
-        self._check_version()
+    `url`: of a PostgreSQL database; without it they are in a file of the folder."""
+
+    def __init__(self, folder: Path, secrets: Secrets, url: str = "") -> None:
+        self._secrets = secrets
+        self._tables: Tables = Database(url) if url else File(folder / NAME)
+        self._lock, self._step, self._run = self._tables.lock, self._tables.step, self._tables.run
         self._keys: dict[str, KeyRow] = {}
         self._experiments: dict[tuple[str, str], ExperimentRow] = {}
-        self._seen = self._changes()
-        self._load()
+        try:
+            self._seen = self._tables.changes()
+            self._load()
+            self._marked("", 0)
+        except BaseException:
+            self._tables.close()
+            raise
 
-    def _check_version(self) -> None:
-        marks = [
-            self._connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("application_id", "user_version")
-        ]
-        if marks != [APPLICATION, VERSION]:
+    def check(self) -> None:
+        """Refuse to continue if the register is not where it was."""
+        self._tables.check()
+
+    def _marked(self, tenant: str, number: int) -> None:
+        """Note by which mark a secret is known; refuse another one. The copy of the file on this
+        host may be an old one, or of another service."""
+        mark = self._secrets.mark(tenant, number)
+        with self._step():
+            self._run(
+                "INSERT INTO secrets VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (tenant, number, mark),
+            )
+            found = self._run(
+                "SELECT mark FROM secrets WHERE tenant = ? AND number = ?", (tenant, number)
+            ).fetchone()
+        if found != (mark,):
             raise DamagedFile(
-                f"{self.path} is not the register of a service, or of another version of it; "
-                "use the version of discreet that wrote it"
+                f"{self._secrets.path} is not the file of secrets that this register was made "
+                "with; copy it from a host where the service runs"
             )
 
     # --- in memory --------------------------------------------------------------------------------
-
-    def _changes(self) -> int:
-        """A number that changes when another process has written."""
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
     def refresh(self) -> bool:
         """Read again what another process may have changed, keys that were made or revoked; whether
         there was anything."""
         with self._lock:
-            seen = self._changes()
+            seen = self._tables.changes()
             if seen == self._seen:
                 return False
             self._seen = seen
@@ -145,10 +124,10 @@ class Register:
             return True
 
     def _load(self) -> None:
-        run = self._connection.execute
+        run = self._run
         columns = "id, tenant, role, experiment, site, label, mac, created, expires, revoked"
         self._keys = {row[0]: KeyRow(*row) for row in run(f"SELECT {columns} FROM keys")}
-        columns = "tenant, id, title, settings, state, simulated, created"
+        columns = "tenant, id, title, settings, state, simulated, created, secret"
         rows = run(f"SELECT {columns} FROM experiments ORDER BY created, id").fetchall()
         made = [ExperimentRow(*row)._replace(simulated=bool(row[5])) for row in rows]
         self._experiments = {(row.tenant, row.id): row for row in made}
@@ -172,57 +151,72 @@ class Register:
 
     # --- writing ----------------------------------------------------------------------------------
 
-    @contextmanager
-    def _step(self) -> Iterator[None]:
-        """One transaction, in a file that is still where it was."""
-        with self._lock:
-            self.check()
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                refusal = NotStored(f"{self.path} could not be written: {type(error).__name__}")
-            else:
-                return
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-            raise refusal
-
-    def check(self) -> None:
-        """Refuse a file that was moved, removed or replaced: others may go on with another."""
-        try:
-            found = os.stat(self.path)
-        except OSError:
-            found = None
-        if found is None or (found.st_dev, found.st_ino) != self._identity:
-            raise NotStored(f"{self.path} was moved, removed or replaced; put it back")
-
     def add_tenant(self, name: str) -> None:
         """A tenant, with a secret of its own, unless it is there."""
-        self._secrets.add_tenant(name)
-        with self._step():
-            self._connection.execute(
-                "INSERT OR IGNORE INTO tenants VALUES (?, ?)", (name, time.time())
-            )
+        known = self._run("SELECT 1 FROM tenants WHERE name = ?", (name,)).fetchone()
+        if not self._secrets.numbers(name):
+            if known is not None:
+                raise DamagedFile(
+                    f"{self._secrets.path} lacks the secrets of tenant {name!r}; copy the newest "
+                    "file of that name from the host where they were made"
+                )
+            self._secrets.add(name)
+        if known is None:
+            with self._step():
+                self._run(
+                    "INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING", (name, time.time())
+                )
+        for number in self._secrets.numbers(name):
+            self._marked(name, number)
+
+    def new_secret(self, tenant: str, actor: str) -> int:
+        """One more secret of a tenant, for the experiments that are planned from now on."""
+        number = self._secrets.add(tenant)
+        self._marked(tenant, number)
+        self.note(tenant, None, actor, "secret made", {"number": number})
+        return number
+
+    def forget_secret(self, tenant: str, number: int, actor: str) -> None:
+        """Delete a secret that no experiment needs any more."""
+        rows = self._run(
+            "SELECT id FROM experiments e WHERE tenant = ? AND secret = ? AND NOT EXISTS (SELECT 1 "
+            "FROM audit a WHERE a.tenant = e.tenant AND a.experiment = e.id "
+            "AND a.action = 'finished') ORDER BY id", (tenant, number),
+        ).fetchall()  # fmt: skip
+        own = self._secrets.numbers(tenant)
+        if rows or own[-1:] == [number]:
+            wait = [name for (name,) in rows] or "none, but new ones take it"
+            raise InvalidArgument(
+                "number", "be that of an old secret whose experiments are all finished", wait,
+                "finish these experiments first; if it is the newest, make a newer one",
+            )  # fmt: skip
+        self._secrets.forget(tenant, number)
+        self.note(tenant, None, actor, "secret deleted", {"number": number})
 
     def add_key(self, row: KeyRow, actor: str) -> None:
         """A key that was made."""
         with self._step():
             marks = ", ".join("?" * len(row))
-            self._connection.execute(f"INSERT INTO keys VALUES ({marks})", row)
+            self._run(f"INSERT INTO keys VALUES ({marks})", row)
             detail = {"key": row.id, "role": row.role, "expires": row.expires}
             self._note(row.tenant, row.experiment, actor, "key made", detail)
         self._keys[row.id] = row
+
+    def end_key(self, row: KeyRow, at: float, actor: str, successor: KeyRow) -> KeyRow:
+        """A key that opens nothing after a moment, for another one took its place."""
+        ended = row._replace(expires=at if row.expires is None else min(at, row.expires))
+        with self._step():
+            self._run("UPDATE keys SET expires = ? WHERE id = ?", (ended.expires, row.id))
+            detail = {"key": row.id, "successor": successor.id, "expires": ended.expires}
+            self._note(row.tenant, row.experiment, actor, "key rotated", detail)
+        self._keys[row.id] = ended
+        return ended
 
     def revoke(self, row: KeyRow, actor: str) -> KeyRow:
         """A key that no longer opens anything."""
         revoked = row._replace(revoked=time.time() if row.revoked is None else row.revoked)
         with self._step():
-            self._connection.execute(
-                "UPDATE keys SET revoked = ? WHERE id = ?", (revoked.revoked, row.id)
-            )
+            self._run("UPDATE keys SET revoked = ? WHERE id = ?", (revoked.revoked, row.id))
             self._note(row.tenant, row.experiment, actor, "key revoked", {"key": row.id})
         self._keys[row.id] = revoked
         return revoked
@@ -232,14 +226,19 @@ class Register:
     ) -> None:
         """An experiment that was planned, and the answer to the request that asked for it."""
         with self._step():
-            self._connection.execute(
-                "INSERT INTO experiments VALUES (?, ?, ?, ?, ?, ?, ?)", row._replace()
+            self._run(
+                "INSERT INTO experiments(tenant, id, title, settings, state, simulated, created, "
+                "secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                row._replace(simulated=int(row.simulated)),  # type: ignore[arg-type]
             )
-            self._note(row.tenant, row.id, actor, "planned", json.loads(row.settings))
+            detail = json.loads(row.settings)
+            if "kits" in detail:  # which code is of which arm is for nobody who reads this
+                detail["kits"] = {arm: len(codes) for arm, codes in detail["kits"].items()}
+            self._note(row.tenant, row.id, actor, "planned", detail)
             if repeated is not None:
                 now = time.time()
-                self._connection.execute("DELETE FROM repeated WHERE at < ?", (now - REPEATED,))
-                self._connection.execute(
+                self._run("DELETE FROM repeated WHERE at < ?", (now - REPEATED,))
+                self._run(
                     "INSERT INTO repeated VALUES (?, ?, ?, ?, ?)", (row.tenant, *repeated, now)
                 )
         self._experiments[row.tenant, row.id] = row
@@ -247,7 +246,7 @@ class Register:
     def started(self, row: ExperimentRow, actor: str) -> None:
         """An experiment takes participants from now on."""
         with self._step():
-            self._connection.execute(
+            self._run(
                 "UPDATE experiments SET state = 'started' WHERE tenant = ? AND id = ?",
                 (row.tenant, row.id),
             )
@@ -257,7 +256,7 @@ class Register:
     def repeated(self, tenant: str, key: str) -> tuple[str, bytes] | None:
         """A request that was answered under an Idempotency-Key, by its hash, and the answer."""
         with self._lock:
-            found: tuple[str, bytes] | None = self._connection.execute(
+            found: tuple[str, bytes] | None = self._run(
                 "SELECT request, answer FROM repeated WHERE tenant = ? AND key = ? AND at >= ?",
                 (tenant, key, time.time() - REPEATED),
             ).fetchone()
@@ -277,7 +276,7 @@ class Register:
         self, tenant: str, experiment: str | None, actor: str, action: str,
         detail: Mapping[str, Any],
     ) -> None:  # fmt: skip
-        run = self._connection.execute
+        run = self._run
         last = run("SELECT number, chain FROM audit ORDER BY number DESC LIMIT 1").fetchone()
         number, before = (0, "") if last is None else last
         text = json.dumps(dict(detail), sort_keys=True)
@@ -294,17 +293,26 @@ class Register:
     def audit(self, tenant: str, experiment: str | None, after: int, most: int) -> list[AuditRow]:
         """The entries of a tenant, oldest first."""
         with self._lock:
-            rows = self._connection.execute(
+            rows = self._run(
                 "SELECT * FROM audit WHERE tenant = ? AND number > ? "
-                "AND (? IS NULL OR experiment = ?) ORDER BY number LIMIT ?",
+                "AND (CAST(? AS TEXT) IS NULL OR experiment = ?) ORDER BY number LIMIT ?",
                 (tenant, after, experiment, experiment, most),
             ).fetchall()
         return [AuditRow(*row) for row in rows]
 
+    def note_release(self, tenant: str, experiment: str, generation: int) -> bool:
+        """Note releases, unless another process has noted them; whether there was anything."""
+        with self._step():
+            if self.last_release(tenant, experiment) >= generation:
+                return False
+            detail = {"generation": generation}
+            self._note(tenant, experiment, "service", "released", detail)
+        return True
+
     def last_release(self, tenant: str, experiment: str) -> int:
         """The number of releases that the audit knows of."""
         with self._lock:
-            found = self._connection.execute(
+            found = self._run(
                 "SELECT detail FROM audit WHERE tenant = ? AND experiment = ? "
                 "AND action = 'released' ORDER BY number DESC LIMIT 1",
                 (tenant, experiment),
@@ -314,7 +322,7 @@ class Register:
     def is_whole(self) -> bool:
         """Whether no entry of the audit was changed, lost or put in between."""
         with self._lock:
-            rows = self._connection.execute("SELECT * FROM audit ORDER BY number").fetchall()
+            rows = self._run("SELECT * FROM audit ORDER BY number").fetchall()
         before = ""
         for place, row in enumerate(rows, 1):
             *entry, chain = row
@@ -325,5 +333,4 @@ class Register:
 
     def close(self) -> None:
         """End the use of this object."""
-        with self._lock:
-            self._connection.close()
+        self._tables.close()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 import sys
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import cast
 
 import uvicorn
 
+from .._checks import Unshown, one_of
 from ..errors import InvalidArgument
+from ..live.stores._postgres import URLS
 from ._app import create_app
-from ._service import Service, Settings
+from ._keys import is_loopback
+from ._service import PARTS, Part, Service, Settings
+from ._writer import BEAT, SERVER_BEAT
 
 PATIENCE = 10
 """Seconds for requests that are under way when the service stops."""
@@ -44,16 +48,30 @@ class Server(uvicorn.Server):
 
 def check_host(host: str, behind_tls: bool) -> str:
     """Loopback, unless TLS is in front: keys and outcomes must not cross a network in clear."""
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback and not behind_tls:
+    if not is_loopback(host) and not behind_tls:
         raise InvalidArgument(
             "host", "be a loopback address, unless TLS is in front of the service", host,
             "leave it out; or, with a proxy that speaks TLS, add --behind-tls",
         )  # fmt: skip
     return host
+
+
+def _settings(data: Path, database: str, role: str, witness: str) -> Settings:
+    """What was asked for; addresses are not repeated, for they may hold a password."""
+    for argument, given in (("database", database), ("witness", witness)):
+        if given and not given.startswith(URLS):
+            raise InvalidArgument(
+                argument, "be the address of a PostgreSQL database", Unshown("another text"),
+                f"use for example --{argument} postgresql://localhost/trials",
+            )  # fmt: skip
+    part = one_of("role", role, *PARTS)
+    if not database and (part != "all" or witness):
+        raise InvalidArgument(
+            "witness" if part == "all" else "role", "be left out without a database",
+            Unshown("one"), "add --database postgresql://localhost/trials",
+        )  # fmt: skip
+    beat = SERVER_BEAT if database else BEAT
+    return Settings(data, database, cast("Part", part), witness, beat)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -76,17 +94,24 @@ def listening(host: str, port: int) -> socket.socket:
 
 def serve(
     data: Path, host: str = "127.0.0.1", port: int = 8000, *, behind_tls: bool = False,
-    demo: bool = False, drain: float = 0.0,
+    demo: bool = False, drain: float = 0.0, database: str = "", role: str = "all",
+    witness: str = "",
 ) -> None:  # fmt: skip
     """Serve until SIGTERM or Ctrl-C."""
+    settings = _settings(data.absolute(), database, role, witness)
+    if demo and settings.role != "all":
+        raise InvalidArgument(
+            "demo", "be left out where several processes share the work", settings.role,
+            "use --role all",
+        )  # fmt: skip
     tell = partial(print, flush=True)
     check_host(host, behind_tls)
     with listening(host, port) as there:
-        app = create_app(Settings(data.absolute()), demo=demo)
+        app = create_app(settings, demo=demo)
         service: Service = app.state.service
         first = service.first_key()
         address = f"[{host}]" if ":" in host else host
-        tell(f"data: {data.absolute()}")
+        tell(f"data: {data.absolute()}" + (f", PostgreSQL, role {role}" if database else ""))
         if first is not None:
             tell(f"first admin key, shown this once: {first}")
         if demo:

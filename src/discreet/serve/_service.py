@@ -7,6 +7,7 @@ which pseudonym a participant is stored, and what is noted in the audit.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import time
@@ -15,13 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import msgspec
 
 from .._plans import Planned, planned
 from ..errors import AlreadyOpen, DiscreetError, InvalidArgument
 from ._beat import Ask, Assign, Lookup, NotStored, Outcome, Quiet
-from ._engine import Engine, Id, Standing
-from ._keys import NAME, Buckets, Rate, holder, new_key
+from ._engine import MOST_CONNECTED, Engine, Files, Id, Rows, Standing
+from ._keys import NAME, Buckets, Rate, holder, new_key, successor
 from ._messages import Experiment, MadeKey
 from ._problems import Refused, refusal
 from ._register import ExperimentRow, KeyRow, Register
@@ -33,8 +36,18 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 """The tenant of a service that serves only one."""
+BLIND_BY_KITS = ("site", "nurse", "device")
+"""Roles that meet participants."""
+FOLLOW = 0.5
+"""Seconds between two looks at what other processes have changed in the register."""
+BY_HOSTS = 'deadline must be given: where several processes share the work, "answers" are private'
 MOST_PARTICIPANTS = 10_000_000
 """Of a design: its boundaries take time that grows with it."""
+
+
+Part = Literal["all", "web", "curator"]
+"""Everything; or: assign and record, and read no outcome; or release, and decide."""
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,12 @@ class Settings:
     """How a service runs."""
 
     data: Path
+    database: str = ""
+    """a PostgreSQL database, with what is else in files of the folder"""
+    role: Part = "all"
+    """what this process does of it"""
+    witness: str = ""
+    """another PostgreSQL database, where releases are noted first"""
     beat: float = BEAT
     body: int = 1 << 20
     """bytes of the largest body"""
@@ -63,15 +82,16 @@ class Service:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.name == "posix" and settings.data.stat().st_mode & 0o077:
             settings.data.chmod(0o700)
-        self._held = held(settings.data)
+        self._held = -1 if settings.database else held(settings.data)
         self.secrets = Secrets(settings.data)
-        self.register = Register(settings.data, self.secrets)
+        self.register = Register(settings.data, self.secrets, settings.database)
         self.register.add_tenant(DEFAULT)
-        self.engine = Engine(settings.data)
+        self.engine = _engine(settings)
         self.writer: Writer | None = None
         self.draining = False
         self.streams = 0
         self._loaded = False
+        self._others: asyncio.Task[None] | None = None
         self._planning = asyncio.Lock()
         self._listeners: dict[Id, set[asyncio.Event]] = defaultdict(set)
         self.by_key, self.by_address, self.wrong = (
@@ -88,18 +108,33 @@ class Service:
         """Open every experiment that was started, and release what is due."""
         self.writer = Writer(self.engine, self.settings.beat, self._released)
         self.writer.start()
-        rows = self.register.experiments()
-        for row in rows:
+        for row in self.register.experiments():
             await self.writer.call(partial(self.engine.settle, (row.tenant, row.id)))
         self._loaded = True
+        if self.settings.database:
+            self._others = asyncio.create_task(self._follow())
+
+    async def _follow(self) -> None:
+        """Hear of experiments and keys that other processes have made."""
+        while True:
+            await asyncio.sleep(FOLLOW)
+            with contextlib.suppress(NotStored):  # until the server is back
+                await asyncio.to_thread(self.register.refresh)
+            for row in self.register.experiments():
+                self.engine.standings.setdefault((row.tenant, row.id), Standing())
 
     async def stop(self) -> None:
         """Answer what waits, and close everything."""
         self.drain()
+        if self._others is not None:
+            self._others.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._others
         if self.writer is not None:
             await self.writer.stop()
         self.register.close()
-        os.close(self._held)
+        if self._held >= 0:
+            os.close(self._held)
 
     def drain(self) -> None:
         """Take no new streams, end the open ones, and say that the service is not ready."""
@@ -121,12 +156,9 @@ class Service:
 
     def _released(self, name: Id, standing: Standing) -> None:
         """A trial has released: the audit notes it, and those who listen hear of it."""
-        before = self._generations.get(name)
-        if before is None:
-            before = self.register.last_release(*name)
-        self._generations[name] = standing.generation
-        if standing.generation > before:
-            self.register.note(*name, "service", "released", {"generation": standing.generation})
+        if self.settings.role != "web" and standing.generation > self._generations.get(name, 0):
+            self.register.note_release(*name, standing.generation)
+            self._generations[name] = standing.generation
         for listener in self._listeners[name]:
             listener.set()
 
@@ -152,7 +184,8 @@ class Service:
         now = time.monotonic()
         if now - self._refreshed > 1.0:
             self._refreshed = now
-            self.register.refresh()
+            if not self.settings.database:  # else `_follow` does
+                self.register.refresh()
         found = holder(self.register, self.secrets, header)
         if found is None and self.register.refresh():
             found = holder(self.register, self.secrets, header)
@@ -179,11 +212,20 @@ class Service:
         self.register.add_key(row, actor)
         return MadeKey(**shown_key(row), key=token)
 
+    def rotate_key(self, row: KeyRow, actor: str, hours: float) -> MadeKey:
+        """Another key in place of one, which still opens everything for some hours."""
+        token, new = successor(self.register, self.secrets, row, 3600.0 * hours, actor)
+        return MadeKey(**shown_key(new), key=token)
+
     # --- experiments ------------------------------------------------------------------------------
 
     def row(self, tenant: str, name: str) -> ExperimentRow:
         """An experiment that there is."""
-        found = self.register.experiment(tenant, name) if NAME.fullmatch(name) else None
+        known = partial(self.register.experiment, tenant, name)
+        found = known() if NAME.fullmatch(name) else None
+        waits = found is None or found.state == "planned"
+        if self.settings.database and waits and self.register.refresh():
+            found = known() if NAME.fullmatch(name) else None  # made or started by another process
         if found is None:
             raise Refused("not-found")
         return found
@@ -209,16 +251,21 @@ class Service:
                 raise Refused("invalid", "id must be 1 to 64 of a-z, 0-9 and -", "id")
             if self.register.experiment(tenant, name) is not None:
                 raise Refused("exists")
+            if public and self.settings.role != "all":
+                raise Refused("invalid", BY_HOSTS, "deadline")
             plan = await asyncio.to_thread(_planned, settings, public)
             await self._made((tenant, name), plan, document)
             kept = json.dumps(settings, sort_keys=True)
-            row = ExperimentRow(tenant, name, title, kept, "planned", simulated, time.time())
+            newest = self.secrets.numbers(tenant)[-1]
+            row = ExperimentRow(
+                tenant, name, title, kept, "planned", simulated, time.time(), newest
+            )
             body = answer(await self.shown(row))
             self.register.add_experiment(row, actor, repeated and (*repeated, body))
             return body
 
     async def _made(self, name: Id, plan: Planned, document: Mapping[str, Any]) -> None:
-        if self.engine.path(name).exists():
+        if self.engine.has(name):
             raise Refused("exists", "A file of that name lies in the data folder.")
         found: object = await self._call(lambda: self.engine.make(name, plan))
         if isinstance(found, DiscreetError):
@@ -234,15 +281,25 @@ class Service:
         def do(trial: Trial | Strata) -> Experiment:
             report = trial.report()
             one = report.get("strata", [report])[0]
+            settings: dict[str, Any] = dict(one["settings"])
             state = "planned" if row.state == "planned" else report["status"]
             return Experiment(
-                row.id, row.title, state, row.simulated, row.created, list(trial.arms),
+                row.id, row.title, state, row.simulated, row.created,
+                list(settings["arms"]),  # coded, where arms are hidden
                 list(getattr(trial, "strata", ())), report["assigned"], report["releases"],
                 report["next_release"], report["guarantee"], report["policy"],
-                dict(one["settings"]),
+                settings,
             )  # fmt: skip
 
         return await self.ask(row, do)  # type: ignore[no-any-return]
+
+    async def shown_to(self, row: ExperimentRow, role: str) -> Experiment:
+        """The same for one role: nurses are blind; where kits hide the arms, so are all roles that
+        meet participants."""
+        found = await self.shown(row)
+        if role == "nurse" or (role in BLIND_BY_KITS and "kits" in json.loads(row.settings)):
+            return msgspec.structs.replace(found, arms=[], settings={})
+        return found
 
     async def ask(
         self, row: ExperimentRow, do: Callable[[Trial | Strata], object], given: Any = None
@@ -255,14 +312,14 @@ class Service:
         self, row: ExperimentRow, key: KeyRow, unit: str | int, actions: Any, stratum: Any
     ) -> Any:
         """The arm of a participant, or the error that says why there is none."""
-        unit_ = self.pseudonym(key, unit)
+        unit_ = self.pseudonym(row, key, unit)
         if row.state == "planned":
             return Refused("not-started")
         return await self._step((row.tenant, row.id), Assign(unit_, actions, stratum))
 
     async def lookup(self, row: ExperimentRow, key: KeyRow, unit: str | int) -> Any:
         """The arm that a participant has already."""
-        step = Lookup(self.pseudonym(key, unit))
+        step = Lookup(self.pseudonym(row, key, unit))
         return _value(await self._step((row.tenant, row.id), step))
 
     async def record(
@@ -270,26 +327,31 @@ class Service:
     ) -> None:
         """Outcomes. The same comes back whatever becomes of them."""
         name = row.tenant, row.id
-        steps = [self._step(name, Outcome(self.pseudonym(key, u), y)) for u, y in outcomes]
+        steps = [self._step(name, Outcome(self.pseudonym(row, key, u), y)) for u, y in outcomes]
         for found in await asyncio.gather(*steps):
             _value(found)
 
     async def quietly(
-        self, row: ExperimentRow, key: KeyRow, method: str, unit: str | int, *more: Any
+        self,
+        row: ExperimentRow,
+        key: KeyRow,
+        method: Literal["withdraw", "correct"],
+        unit: str | int,
+        *more: Any,
     ) -> None:
         """Another call about a participant, likewise."""
-        step = Quiet(method, (self.pseudonym(key, unit), *more))
+        step = Quiet(method, (self.pseudonym(row, key, unit), *more))
         _value(await self._step((row.tenant, row.id), step))
 
-    def pseudonym(self, key: KeyRow, unit: str | int) -> str:
+    def pseudonym(self, row: ExperimentRow, key: KeyRow, unit: str | int) -> str:
         """What a participant is stored by. A key of a site has names of its own."""
         parts = (unit,) if key.site is None else (unit, key.site)
-        return self.secrets.pseudonym(key.tenant, *parts)
+        return self.secrets.pseudonym(row.tenant, *parts, number=row.secret)
 
     def decision(self, row: ExperimentRow, key: KeyRow, unit: str | int) -> str:
         """A receipt for a place, which tells nothing of who has it."""
-        place = "decision", row.id, self.pseudonym(key, unit)
-        return self.secrets.pseudonym(row.tenant, *place)[:32]
+        place = "decision", row.id, self.pseudonym(row, key, unit)
+        return self.secrets.pseudonym(row.tenant, *place, number=row.secret)[:32]
 
     def _step(self, name: Id, step: Any) -> asyncio.Future[Any]:
         return self._working().step(name, step)
@@ -301,6 +363,14 @@ class Service:
         if self.writer is None or self.writer._stopping:
             raise Refused("not-ready")
         return self.writer
+
+
+def _engine(settings: Settings) -> Engine:
+    """Over files of the data folder, or over a database."""
+    if not settings.database:
+        return Engine(Files(settings.data))
+    releases = settings.role != "web"
+    return Engine(Rows(settings.database, settings.witness or None, releases), MOST_CONNECTED)
 
 
 def held(folder: Path) -> int:

@@ -15,17 +15,28 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from ..live._curator import PATIENCE, Due, too_late
 from ._beat import NotStored, Step
 from ._engine import Engine, Id, Standing
 
 T = TypeVar("T")
 BEAT = 0.025
 """Seconds between two ticks, over SQLite."""
+SERVER_BEAT = 0.01
+"""The same, over PostgreSQL."""
 ROUND = 0.1
 """Seconds between two rounds of the curator."""
 Waiting = tuple["asyncio.Future[Any]", Any]
+
+
+class Job(NamedTuple):
+    """A step, whom to answer, and until when a newcomer waits."""
+
+    future: asyncio.Future[Any]
+    step: Step
+    until: float
 
 
 class Writer:
@@ -37,7 +48,9 @@ class Writer:
     ) -> None:  # fmt: skip
         self.engine, self.beat, self._released = engine, beat, released
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="discreet-writer")
-        self._jobs: dict[Id, list[tuple[asyncio.Future[Any], Step]]] = {}
+        self._jobs: dict[Id, list[Job]] = {}
+        self._newcomers: list[tuple[Id, Job]] = []
+        """who wait for a block that others release"""
         self._calls: list[tuple[asyncio.Future[Any], Callable[[], Any]]] = []
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -51,7 +64,7 @@ class Writer:
         """A step of an experiment; its answer is a value or an error."""
         self._check()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._jobs.setdefault(name, []).append((future, step))
+        self._jobs.setdefault(name, []).append(Job(future, step, time.monotonic() + PATIENCE))
         self._wake.set()
         return future
 
@@ -91,7 +104,7 @@ class Writer:
         loop = asyncio.get_running_loop()
         answered: list[Waiting] = []
         while True:
-            if not (self._jobs or self._calls or answered):
+            if not (self._jobs or self._calls or self._newcomers or answered):
                 if self._stopping:
                     return
                 self._wake.clear()
@@ -101,7 +114,9 @@ class Writer:
             for future, answer in answered:
                 if not future.done():  # else whoever asked has gone
                     future.set_result(answer)
-            jobs, calls = self._jobs, self._calls
+            for name, job in self._newcomers:  # again, now that others may have released
+                self._jobs.setdefault(name, []).append(job)
+            jobs, calls, self._newcomers = self._jobs, self._calls, []
             self._jobs, self._calls = {}, []
             answered = []
             if jobs or calls:
@@ -112,16 +127,22 @@ class Writer:
                     self._released(name, standing)
 
     def _play(
-        self, jobs: dict[Id, list[tuple[asyncio.Future[Any], Step]]],
+        self, jobs: dict[Id, list[Job]],
         calls: list[tuple[asyncio.Future[Any], Callable[[], Any]]],
     ) -> tuple[list[Waiting], list[tuple[Id, Standing]]]:  # fmt: skip
         """All that a beat has, in the writer's thread; the answers, and who has released."""
         answers: list[Waiting] = []
         for name, waiting in jobs.items():
-            steps = [step for _, step in waiting]
+            steps = [step for _, step, _ in waiting]
             found = self._safely(partial(self.engine.play, name, steps))
             each = found if isinstance(found, list) else [found] * len(waiting)
-            answers += [(future, one) for (future, _), one in zip(waiting, each, strict=True)]
+            for job, one in zip(waiting, each, strict=True):
+                if not isinstance(one, Due):
+                    answers.append((job.future, one))
+                elif time.monotonic() < job.until:
+                    self._newcomers.append((name, job))
+                else:
+                    answers.append((job.future, too_late()))
         for future, do in calls:
             answers.append((future, self._safely(do)))
         return answers, self._changed()
