@@ -35,7 +35,9 @@ MOST_LOOKS = 200
 
 @dataclass(frozen=True)
 class AlarmState:
-    """`decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off;
+    """Where a watch stands, from what was released so far; from `Alarm.state`.
+
+    `decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off;
     `total`, the noisy sum of harms by then; `participants` watched by that look, or to the end.
 
     >>> import discreet

@@ -215,7 +215,9 @@ class EmpiricalRatio(Coordinates):
 
 
 class PlugInRatio:
-    """The Bernoulli likelihood ratio at μ̂ = (hits + ½)/(n₀ + 1) of references: never 0 or 1.
+    """The Bernoulli likelihood ratio with rates that are estimated from references.
+
+    The rate of a column is μ̂ = (hits + ½)/(n₀ + 1), which is never 0 or 1.
 
     Example:
         >>> import numpy as np

@@ -294,6 +294,9 @@ def leakage(
     Returns:
         The leakage of the target, or a ranking of many.
 
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or there is no target.
+
     Example:
         >>> from discreet import membership
         >>> columns = membership.Bernoulli([0.5] * 50)
@@ -400,6 +403,9 @@ def onion(rows: ArrayLike, drop: int, *, diagonal: bool = True) -> tuple[Matrix,
     Returns:
         Scores before and after.
 
+    Raises:
+        InvalidArgument: If `rows` is not a finite array, or too few would stay.
+
     Example:
         >>> import numpy as np
         >>> from discreet import membership
@@ -431,6 +437,9 @@ def fitted(rows: ArrayLike, *, diagonal: bool = True) -> Gaussian:
 
     Returns:
         The distribution.
+
+    Raises:
+        InvalidArgument: If there are too few rows.
 
     Example:
         >>> from discreet.membership import fitted

@@ -70,7 +70,9 @@ class Mechanism(ABC):
 
 
 class Mean(Mechanism):
-    """The mean of `subsample`·n rows, drawn without replacement, plus N(0, noise²) a column.
+    """The mean of some records, with Gaussian noise on it if that is asked for.
+
+    The mean is over `subsample`·n records, drawn without replacement, plus N(0, noise²) a column.
 
     The noise is on the mean that is released: C_γ = n·noise²·I in the notation of Azize (2024),
     section 6.2, so that the thesis' γ is noise·sqrt(n).

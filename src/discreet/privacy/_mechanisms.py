@@ -239,7 +239,9 @@ class TruncatedLaplace:
 
 @dataclass(frozen=True, slots=True)
 class RandomisedResponse:
-    """A bit that is 1 with probability (r e^ε + 1 - r)/(1 + e^ε), for r in [0, 1]: ε-DP.
+    """A random bit in place of a number in [0, 1]: ε-local DP.
+
+    It is 1 with probability (r e^ε + 1 - r)/(1 + e^ε), for r in [0, 1].
 
     Example:
         >>> from discreet.privacy import RandomisedResponse

@@ -91,6 +91,9 @@ def papers(trial: Trial | Strata | Rehearsal, study: Study | None = None) -> Pag
     Returns:
         A page of six sections.
 
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
     Example:
         >>> import discreet
         >>> from discreet.report import papers

@@ -276,8 +276,9 @@ class Lab:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure(ABC):
-    """A published figure that can be run again. `full` is the paper's size, `quick` one for a first
-    look.
+    """A published figure that can be run again.
+
+    `full` is the paper's size, `quick` one for a first look.
 
     Example:
         >>> from discreet.studies import figure

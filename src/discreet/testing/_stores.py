@@ -517,9 +517,11 @@ def check_shared_trials(make: Make, again: Reopen) -> None:
 
 
 def check_workers(make: Make, worker: Worker) -> None:
-    """Raise AssertionError where users that release and users that do not (`releases_here`) are in
-    each other's way: two of each by turns, on every kind of plan. A store that keeps this keeps
-    trials of a service, where workers assign and record, and its own process releases.
+    """Raise AssertionError where workers of a store and those who release are in each other's way.
+
+    Users that release, and users that do not (`releases_here`): two of each by turns, on every kind
+    of plan. A store that keeps this keeps trials of a service, where workers assign and record, and
+    its own process releases.
 
     Args:
         make: Makes an empty store.

@@ -148,7 +148,9 @@ def tvinf(arm: float | FiniteLaw, best: float) -> float:
 
 
 def gaussian_klinf(gap: float, sd: float = 1.0) -> float:
-    """Δ²/(2 sd²).
+    """The Kullback-Leibler divergence between two Gaussian distributions whose means differ by Δ.
+
+    It is Δ²/(2 sd²).
 
     Args:
         gap: The gap Δ of the arm.
@@ -169,7 +171,9 @@ def gaussian_klinf(gap: float, sd: float = 1.0) -> float:
 
 
 def gaussian_tvinf(gap: float, sd: float = 1.0) -> float:
-    """2Φ(Δ/(2 sd)) - 1 = erf(Δ/(2 sqrt2 sd)).
+    """The total variation between two Gaussian distributions whose means differ by Δ.
+
+    It is 2Φ(Δ/(2 sd)) - 1 = erf(Δ/(2 sqrt2 sd)).
 
     Args:
         gap: The gap Δ of the arm.

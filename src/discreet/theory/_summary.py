@@ -270,8 +270,9 @@ def best_lower(means: Sequence[float], epsilon: float, *, local: bool = False) -
 
 
 def bounds_of(result: Result) -> list[Line]:
-    """The bounds that speak about a simulated result: its kind of privacy, its environment, its
-    theorem.
+    """The bounds that speak about a simulated result.
+
+    Those of its kind of privacy, on its environment, and the theorem about its policy.
 
     Args:
         result: A result of `simulate`.

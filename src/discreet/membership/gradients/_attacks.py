@@ -222,8 +222,9 @@ def scalar_steps(canary: Array, updates: Array) -> Array:
 
 
 def glir_steps(references: References, canary: Array, updates: Array, batch: int) -> Array:
-    """GLiR (Leemann et al. 2023): -log F(S), F the distribution of S for a non-member; high for
-    members.
+    """GLiR (Leemann et al. 2023): one score per step, high for members.
+
+    It is -log F(S), F the distribution of S for a non-member.
 
     S = B |g_batch - g*|²_{Ĉ⁻¹} is noncentral χ² with d degrees and noncentrality B |μ̂ - g*|²_{Ĉ⁻¹}
     without the canary. S falls as the Gaussian likelihood ratio rises, affinely: the same test for

@@ -281,7 +281,9 @@ def canife(
     steps: int = 100,
     box: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[Array, list[float]]:
-    """CANIFE (Maddock et al. 2022): descend Σ_i <u_i, g*>² + max(c - |g*|, 0)² in the image.
+    """CANIFE (Maddock et al. 2022): make an image whose gradient few ordinary gradients resemble.
+
+    It descends Σ_i <u_i, g*>² + max(c - |g*|, 0)² in the image.
 
     g* is the gradient in the softmax layer, u_i those of the references. Minimising g'Cg is not
     maximising g'C⁻¹g: (g'g)² <= (g'Cg)(g'C⁻¹g), so it raises a lower bound on the leakage, which it
