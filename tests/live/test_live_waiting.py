@@ -23,7 +23,7 @@ from discreet.live.stores._sql import SqlStore
 from discreet.testing._stores import KINDS, features_of, trial_of
 
 pytestmark = pytest.mark.usefixtures("no_sync")
-SLOW, BEAT = 0.03, 0.1
+SLOW, BEAT = 0.15, 0.3
 
 
 def waited(user: Trial | Beat, unit: str, answers: bool) -> float:
