@@ -44,7 +44,18 @@ def fashion_mnist(
 
     Raises:
         NoData: If it is not on this machine.
-        DamagedFile: If a file is not what it should be.
+        DamagedFile: If a file is missing, or not what it should be.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from discreet.errors import DiscreetError
+        >>> from discreet.membership.gradients import fashion_mnist
+        >>> with TemporaryDirectory() as folder:
+        ...     try:
+        ...         fashion_mnist(folder)  # where nothing is
+        ...     except DiscreetError as error:
+        ...         print(type(error).__name__)
+        DamagedFile
     """
     if part not in PARTS:
         raise InvalidArgument("part", "be train or test", part, "use part='train'")
