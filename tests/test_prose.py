@@ -69,7 +69,7 @@ def test_code_is_left_alone() -> None:
     assert not list(avoided(text))
 
 
-DOCSTRINGS, MESSAGES = 497, 309
+DOCSTRINGS, MESSAGES = 480, 309
 """Avoided words in the source: in docstrings, and in other texts. Counts that may only fall."""
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

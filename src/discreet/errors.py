@@ -113,7 +113,16 @@ class InvalidArgument(DiscreetError, ValueError):
 
 
 class UnknownPolicy(InvalidArgument):
-    """No policy of that name; the message suggests the nearest."""
+    """No policy of that name; the message suggests the nearest.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     discreet.policy("dp-imedd", epsilon=1.0)
+        ... except discreet.errors.UnknownPolicy as error:
+        ...     print(error.fix)
+        did you mean dp-imed or imed or dp-se?
+    """
 
     @classmethod
     def near(cls, name: str, known: Iterable[str]) -> UnknownPolicy:
@@ -124,52 +133,170 @@ class UnknownPolicy(InvalidArgument):
 
 
 class UnsupportedBudget(InvalidArgument):
-    """A budget of a kind that this policy cannot be calibrated to."""
+    """A budget of a kind that this policy cannot be calibrated to.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     discreet.privacy.Laplace.calibrated(discreet.ZCDP(1.0))
+        ... except discreet.errors.UnsupportedBudget as error:
+        ...     print(error.fix)
+        give epsilon alone, or use Gaussian noise
+    """
 
 
 class NoConversion(InvalidArgument):
-    """No proved formula turns this budget into the kind that was asked for."""
+    """No proved formula turns this budget into the kind that was asked for.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     discreet.ZCDP(1.0).to_pure()
+        ... except discreet.errors.NoConversion as error:
+        ...     print(error.fix)
+        use to_approximate(delta) instead
+    """
 
 
 class NoData(InvalidArgument):
-    """A data set is in none of the places where it is looked for unasked."""
+    """A data set is in none of the places where it is looked for unasked.
+
+    Example:
+        >>> import discreet
+        >>> try:
+        ...     raise discreet.errors.NoData("path", "be given", None, "download the data")
+        ... except discreet.InvalidArgument as error:
+        ...     print(error)
+        path must be given, got None; download the data
+    """
 
 
 class DamagedFile(DiscreetError, ValueError):
-    """A saved file cannot be trusted: foreign, damaged, or of a later version."""
+    """A saved file cannot be trusted: foreign, damaged, or of a later version.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import discreet
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "result.parquet"
+        ...     _ = path.write_bytes(b"something else")
+        ...     try:
+        ...         discreet.load(path)
+        ...     except discreet.errors.DamagedFile as error:
+        ...         print(type(error).__name__)
+        DamagedFile
+    """
 
 
 class TrialError(DiscreetError, RuntimeError):
-    """A live trial refuses a step; its state is unchanged."""
+    """A live trial refuses a step; its state is unchanged.
+
+    Example:
+        >>> import discreet
+        >>> with discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], 20) as trial:
+        ...     try:
+        ...         trial.record("Ann", 1.0)  # before she was assigned
+        ...     except discreet.errors.TrialError as error:
+        ...         print(type(error).__name__)
+        UnknownUnit
+    """
 
 
 class AlreadyOpen(TrialError):
-    """Someone else holds the file of a trial, and has done so for longer than a call takes."""
+    """Another process holds the file of a trial, and has done so for longer than a call takes.
+
+    Nothing was changed. End the process that holds it, or wait, and try again.
+
+    Example:
+        >>> from discreet.errors import AlreadyOpen, TrialError
+        >>> issubclass(AlreadyOpen, TrialError)  # caught with every other refusal
+        True
+    """
 
 
 class ClockJumped(TrialError):
-    """The clock went further than a trial takes on trust, and no one has said that it is right."""
+    """The clock went further than a trial takes on trust, and no one has said that it is right.
+
+    Nothing was released. If the clock is wrong, set it right; if it is right, `confirm_clock()`.
+
+    Example:
+        >>> from discreet.errors import ClockJumped, TrialError
+        >>> issubclass(ClockJumped, TrialError)  # caught with every other refusal
+        True
+    """
 
 
 class Fenced(TrialError):
-    """The file of a trial is not known to be the newest, so what it holds may be released
-    already."""
+    """The file of a trial is not known to be the newest, so what it holds may be released already.
+
+    Nothing was released: load the newest file, or follow the message.
+
+    Example:
+        >>> from discreet.errors import Fenced, TrialError
+        >>> issubclass(Fenced, TrialError)  # caught with every other refusal
+        True
+    """
 
 
 class TrialBusy(TrialError):
-    """Newcomers wait for a release that another process makes, and it has not come in time."""
+    """Newcomers wait for a release that another process makes, and it has not come in time.
+
+    Nothing was changed: try again.
+
+    Example:
+        >>> from discreet.errors import TrialBusy, TrialError
+        >>> issubclass(TrialBusy, TrialError)  # caught with every other refusal
+        True
+    """
 
 
 class OverBudget(TrialError):
-    """With the price of this trial, someone's budget across trials would pass its cap."""
+    """With the price of this trial, a participant's budget across trials would pass its cap.
+
+    Nothing was charged, and nothing changed.
+
+    Example:
+        >>> import discreet
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     ledger = discreet.Ledger(Path(folder) / "ledger.db", cap=discreet.Pure(1.5))
+        ...     paid = discreet.Assignment(ledger=ledger)
+        ...     arm = discreet.Trial(policy, ["A", "B"], 20, assignment=paid).assign("Ann")
+        ...     try:
+        ...         discreet.Trial(policy, ["A", "B"], 20, assignment=paid).assign("Ann")
+        ...     except discreet.errors.OverBudget as error:
+        ...         print("nothing was charged" in str(error))
+        True
+    """
 
 
 class Withdrawn(TrialError):
-    """Someone who has withdrawn, and whose name was overwritten, asks for an arm."""
+    """Someone who has withdrawn, and whose name was overwritten, asks for an arm.
+
+    Example:
+        >>> import discreet
+        >>> with discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], 20) as trial:
+        ...     arm = trial.assign("Ann")
+        ...     note = trial.withdraw("Ann")
+        ...     try:
+        ...         trial.assign("Ann")
+        ...     except discreet.errors.Withdrawn as error:
+        ...         print(str(error).partition(",")[0])
+        unit 'Ann' has withdrawn and was forgotten
+    """
 
 
 class ServiceError(DiscreetError, RuntimeError):
-    """A service does not answer, or refuses a request; `status` is that of HTTP, 0 without one."""
+    """A service does not answer, or refuses a request; `status` is that of HTTP, 0 without one.
+
+    Example:
+        >>> from discreet.errors import ServiceError
+        >>> ServiceError("the service is not ready", status=503).status
+        503
+    """
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -180,11 +307,34 @@ class ServiceError(DiscreetError, RuntimeError):
 
 
 class UnknownUnit(TrialError, KeyError):
-    """An outcome for a unit that was never assigned."""
+    """An outcome for a participant who was never assigned.
+
+    Example:
+        >>> import discreet
+        >>> with discreet.Trial(discreet.policy("dp-imed", epsilon=1.0), ["A", "B"], 20) as trial:
+        ...     try:
+        ...         trial.record("Ann", 1.0)
+        ...     except discreet.errors.UnknownUnit as error:
+        ...         print(str(error).partition(",")[0])
+        unit must have been assigned before an outcome is recorded
+    """
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0]) if self.args else ""
 
 
 class ConflictingOutcome(TrialError):
-    """A unit already has another outcome."""
+    """A participant already has another outcome.
+
+    Example:
+        >>> import discreet
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0, first=10)
+        >>> with discreet.Trial(policy, ["A", "B"], 40) as trial:
+        ...     arm = trial.assign("Ann")
+        ...     trial.record("Ann", 1.0)
+        ...     try:
+        ...         trial.record("Ann", 0.0)
+        ...     except discreet.errors.ConflictingOutcome as error:
+        ...         print(isinstance(error, discreet.errors.TrialError))
+        True
+    """

@@ -52,6 +52,15 @@ class Course:
 
     `in_trial`: the better arm's share of those who took part; `in_all`: of all places, if the rest
     gets the winner of a trial that stopped, and half and half where none was shown.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.epochs(150, epsilon=2.0, runs=1_000)
+        >>> found = plan.operating(0.7, 0.3, runs=500)
+        >>> found.runs, len(found.above)
+        (500, 3)
+        >>> found.in_trial > 0.5  # the better arm has most places
+        True
     """
 
     above: tuple[float, ...]
@@ -69,9 +78,18 @@ class Course:
 
 @dataclass(frozen=True)
 class EpochVerdict:
-    """What the cells so far say; `decision` as of a `Verdict`. `final` is None until the trial
-    stops. `repeated` holds at every look that was planned, `anytime` at every epoch; both rest on
-    the normal law."""
+    """What the cells of a trial in epochs say so far; `decision` as of a `Verdict`.
+
+    `final` is None until the trial stops. `repeated` holds at every look that was planned,
+    `anytime` at every epoch. Both rest on the normal distribution.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.epochs(150, epsilon=2.0, runs=1_000)
+        >>> found = plan.verdict([(25, 25, 18, 11)])  # places and sums: treatment, control
+        >>> found.decision, found.look
+        ('go on', 1)
+    """
 
     decision: str
     look: int
@@ -97,6 +115,13 @@ class EpochDesign:
 
     Every cell (epoch, arm) is released once with noise, and an outcome is in one cell: all of it
     costs `budget` once. `lag`: so many epochs are under way when the next one is planned.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.epochs(150, epsilon=2.0, runs=1_000)
+        >>> first = plan.places(1)  # of treatment and control
+        >>> first, plan.places(2, [(*first, 18, 11)])  # after released sums of 18 and 11
+        ((25, 25), (35, 15))
     """
 
     sizes: tuple[int, ...]
@@ -348,13 +373,38 @@ def epochs(
 ) -> EpochDesign:
     """An adaptive trial of two arms in epochs of equal sizes, its factor certified by simulation.
 
-    In every epoch but the first the arm that is ahead has all places but the share `least`. `lag`:
-    epochs whose outcomes are still to come when one is planned. `statistic`: "B", tested after
-    every epoch, or "W", at the end. A budget as in `design`. `runs` trials are simulated at each
-    rate of a grid.
-
+    In every epoch but the first the arm that is ahead has all places but the share `least`.
     Refused, for what is known does not cover them: fewer than three epochs, shares below .1 (B) or
     .2 (W), cells of fewer than 10 places or 4/ε.
+
+    Args:
+        participants: In all, both arms.
+        epochs: How many epochs there are; at least three.
+        least: The share of an epoch that the arm behind has; .5 is no adaptation.
+        epsilon: The budget ε, with Laplace noise; `math.inf` is no privacy.
+        delta: With epsilon: an (ε, δ) budget, with Gaussian noise.
+        rho: A zCDP budget, with Gaussian noise.
+        budget: Instead of these numbers, a budget. One of them is needed.
+        statistic: "B", tested after every epoch, or "W", at the end.
+        risk: The type I error, of both sides together if `sides` is 2.
+        sides: 2, or 1 for "the treatment is better".
+        lag: Epochs whose outcomes are still to come when one is planned.
+        runs: Trials that are simulated at each rate of a grid.
+        seed: Random seed of that simulation.
+
+    Returns:
+        The design, with the certificate of its simulation.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or the design is one of those refused.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.epochs(150, epsilon=2.0, runs=1_000)
+        >>> plan.sizes, plan.least
+        ((50, 50, 50), 0.3)
+        >>> plan.places(2, [(25, 25, 18, 11)])  # of treatment and control in the second epoch
+        (35, 15)
     """
     total = count("participants", participants, least=2, fix="use participants=800")
     number_of = count(

@@ -37,7 +37,15 @@ REACH = 20.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """The difference treatment - control, median-unbiased, with its stage-wise interval."""
+    """The difference treatment - control, median-unbiased, with its stage-wise interval.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.design(200, looks=2, epsilon=1.0)
+        >>> found = plan.verdict([(33, 14), (30, 18)]).estimate
+        >>> round(found.difference, 3), round(found.p_value, 5)
+        (0.38, 0.00016)
+    """
 
     difference: float
     interval: tuple[float, float]

@@ -35,7 +35,9 @@ MOST_LOOKS = 200
 
 @dataclass(frozen=True)
 class AlarmState:
-    """`decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off;
+    """Where a watch stands, from what was released so far; from `Alarm.state`.
+
+    `decision`: `"go on"`, `"alarm"` or `"no alarm"`; `look` so far, or at which it went off;
     `total`, the noisy sum of harms by then; `participants` watched by that look, or to the end.
 
     >>> import discreet
@@ -60,8 +62,19 @@ class AlarmState:
 
 @dataclass(frozen=True)
 class Alarm:
-    """Thresholds, fixed before the first outcome. `sizes` are cumulative; `error` is P(alarm) at
-    `rate`, the largest rate that is acceptable, and so at most that for any smaller one."""
+    """Thresholds of a safety alarm, fixed before the first outcome; from `alarm`.
+
+    `sizes` are cumulative. `error` is P(alarm) at `rate`, the largest rate of harm that is
+    acceptable, and so at most that for any smaller one.
+
+    Example:
+        >>> import discreet
+        >>> watch = discreet.confirm.alarm(200, 0.05, looks=4, epsilon=1.0)
+        >>> watch.error <= 0.05, watch.participants
+        (True, 200)
+        >>> print(watch.state([3, 5]))  # released counts of harm, look by look
+        look 2: go on
+    """
 
     rate: float
     sizes: tuple[int, ...]
@@ -179,8 +192,35 @@ def alarm(
     budget: Budget | None = None,
     risk: float = 0.05,
 ) -> Alarm:
-    """An alarm for `participants` of one arm in equal looks: it goes off with probability `risk` at
-    most if harm has the given rate or a smaller one. A budget of its own, as in `design`."""
+    """A private safety alarm: it watches one arm and goes off when harm is too frequent.
+
+    It goes off with probability `risk` at most while harm has the given rate or a smaller one.
+
+    Args:
+        participants: How many are watched, at most.
+        rate: The largest rate of harm that is acceptable.
+        looks: How often it is looked at, at equal distances.
+        epsilon: The budget ε, with Laplace noise; `math.inf` is no privacy.
+        delta: With epsilon: an (ε, δ) budget, with Gaussian noise.
+        rho: A zCDP budget, with Gaussian noise.
+        budget: Instead of these numbers, a budget. One of them is needed. It is paid in addition to
+            that of a trial of the same participants.
+        risk: The probability of a false alarm, at all looks together.
+
+    Returns:
+        The alarm: thresholds, its power, and its verdict from releases.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> watch = discreet.confirm.alarm(200, 0.05, looks=4, epsilon=1.0)
+        >>> watch.sizes, watch.thresholds
+        ((50, 100, 150, 200), (9, 12, 15, 19))
+        >>> round(watch.power(0.1), 2)  # if harm has rate 0.1
+        0.67
+    """
     total = count("participants", participants, fix="use participants=400")
     number_of = count("looks", looks, most=min(MOST_LOOKS, total), fix="use looks=4")
     p = share("rate", rate, fix="use rate=0.02")

@@ -87,12 +87,20 @@ class Question:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was computed: P(reject) at each of `rates`, and what follows for those in between.
+    """The proof that a design keeps its risk: errors at many rates, and a bound in between.
 
-    `largest` is the largest error found, at `worst_rate`. Each error may be off by `allowance`,
-    what the lattice left out; `bound` has it inside and is proved for every common rate.
-    `composite`, of one side: whether it is for all treatment rates up to the control's, too; None
-    if that was not checked (two sides, or very many participants).
+    `errors` holds P(reject) at each of `rates`; `largest` is the largest, at `worst_rate`. Each may
+    be off by `allowance`, what the lattice left out. `bound` has it inside and is proved for every
+    common rate. `composite`, of one side: whether it is for all treatment rates up to the
+    control's, too; None if that was not checked (two sides, or very many participants).
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.confirm.design(60, looks=1, epsilon=1.0).certificate
+        >>> len(found.rates), round(found.largest, 4), round(found.bound, 4)
+        (80, 0.0491, 0.0493)
+        >>> found.bound <= found.risk
+        True
     """
 
     participants: int

@@ -35,6 +35,13 @@ class Scenario:
     `wrong`: of it, the better arm is shown to be better, or worse. `participants` is the mean
     number, `on_worse` the mean number of them on a worse arm. `exact`, or from `runs` simulated
     trials.
+
+    Example:
+        >>> import discreet
+        >>> design = discreet.confirm.design(60, looks=1, epsilon=1.0)
+        >>> null, effect = discreet.operating(design, control=0.3, effects=[0.3]).scenarios
+        >>> null.is_null, round(null.rejected, 3), round(effect.right, 3)
+        (True, 0.046, 0.553)
     """
 
     design: str
@@ -56,7 +63,16 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Characteristics:
-    """Scenarios of every design, as table and picture."""
+    """How designs behave at chosen rates, as table and picture; from `operating`.
+
+    Example:
+        >>> import discreet
+        >>> design = discreet.confirm.design(60, looks=1, epsilon=1.0)
+        >>> print(discreet.operating({"one look": design}, control=0.3, effects=[0.3]))
+        design    treatment  control                P(shown)  participants  on worse arm  by
+        one look  0.3        0.3      type I error  0.0461    60                          exact
+        one look  0.6        0.3      power         0.5529    60            30            exact
+    """
 
     scenarios: tuple[Scenario, ...]
 

@@ -36,6 +36,12 @@ class Operating:
 
     `above` and `below`: the treatment is shown to be better, or worse; `futile`: given up.
     `participants` is the mean number.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.confirm.design(200, looks=2, epsilon=1.0).operating(0.6, 0.35)
+        >>> [round(p, 3) for p in found.above], round(found.participants)
+        ([0.294, 0.61], 171)
     """
 
     above: tuple[float, ...]
@@ -46,10 +52,18 @@ class Operating:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the releases so far say.
+    """What the releases of a test say so far.
 
     `decision`: "go on", "better", "worse" (of the treatment), "no difference shown" or "futile".
     `estimate` is None until the trial stops; `repeated` holds at every look, at level `level`.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.design(200, looks=2, epsilon=1.0)
+        >>> plan.verdict([(24, 18)]).decision  # sums of treatment and control at the first look
+        'go on'
+        >>> print(plan.verdict([(24, 18), (31, 15)]))
+        look 2: better; difference 0.215, 95 % interval 0.063 to 0.361, p = 0.0068
     """
 
     decision: str
@@ -71,11 +85,21 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Design:
-    """A test of treatment against control, fixed before the first outcome.
+    """A test of treatment against control, fixed before the first outcome; from `design`.
 
     Each arm's outcomes (0 or 1) since the last look are one block, whose sum is released once with
     noise. An outcome is in one block, so all looks together cost `budget`, and whatever is said
     here is post-processing of these releases.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.design(200, looks=2, epsilon=1.0)
+        >>> plan.sizes, plan.participants
+        (((50, 50), (100, 100)), 200)
+        >>> [round(b, 3) for b in plan.boundaries]
+        [2.828, 2.0]
+        >>> round(plan.power(0.6, 0.35), 3)
+        0.904
     """
 
     sizes: Sizes
@@ -215,17 +239,40 @@ def design(
     sides: int = 2,
     futility: Sequence[float] | None = None,
 ) -> Design:
-    """A design of `participants` in all, with its boundaries calibrated and certified.
+    """A private test of two arms: planned looks, with boundaries calibrated and certified.
 
-    `looks` is their number, equally spaced, or how many participants there are at each, the last
-    being all; `treated` is the treatment's share of each. A budget is needed: `epsilon` is Laplace
-    noise, `rho`, or `epsilon` and `delta`, Gaussian; `epsilon=math.inf` is no privacy. `boundary`:
-    "obrien-fleming", "pocock", "lan-demets" (spends like O'Brien-Fleming) or "lan-demets-pocock".
-    `risk` is the type I error, of both sides together if `sides` is 2; one side is "the treatment
-    is better". `futility`: give up below these Z (two sides: |Z|) at the looks but the last; not
-    binding, the risk is kept if it is overruled.
+    A group-sequential test (Jennison & Turnbull 2000) of 0/1 outcomes. Its type I error is proved
+    to be at most `risk` at every common rate, noise included; see `Certificate`.
 
-    Group-sequential tests: Jennison & Turnbull 2000; the lattice and its lemma: `certificates`.
+    Args:
+        participants: In all, both arms.
+        looks: Their number, equally spaced; or how many participants there are at each, the last
+            being all.
+        treated: The treatment's share of each look.
+        epsilon: The budget ε, with Laplace noise; `math.inf` is no privacy.
+        delta: With epsilon: an (ε, δ) budget, with Gaussian noise.
+        rho: A zCDP budget, with Gaussian noise.
+        budget: Instead of these numbers, a budget. One of them is needed.
+        boundary: "obrien-fleming", "pocock", "lan-demets" (spends like O'Brien-Fleming) or
+            "lan-demets-pocock".
+        risk: The type I error, of both sides together if `sides` is 2.
+        sides: 2, or 1 for "the treatment is better".
+        futility: Give up below these Z (two sides: |Z|) at the looks but the last. Not binding: the
+            risk is kept if it is overruled.
+
+    Returns:
+        The design: its boundaries, its power at any rates, and its verdict from releases.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or the noise is too large for these sizes.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.design(200, looks=2, epsilon=1.0)
+        >>> print(plan)
+        obrien-fleming at 100, 200 participants, ε = 1: reject beyond 2.828, 2.000
+        >>> plan.certificate.bound <= 0.05
+        True
     """
     sizes = sizes_of(participants, looks, treated)
     asked = check_budget(epsilon, delta, rho, budget)

@@ -54,7 +54,15 @@ class Cells:
 
 @dataclass(frozen=True)
 class Final:
-    """What the cells of a trial say: Z, the difference and its standard error."""
+    """What the cells of a trial say: Z, the difference and its standard error.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.epochs(150, epsilon=2.0, runs=1_000)
+        >>> found = plan.verdict([(25, 25, 22, 5), (35, 15, 30, 3)]).final
+        >>> round(found.difference, 3), round(found.se, 3)
+        (0.68, 0.115)
+    """
 
     z: float
     difference: float

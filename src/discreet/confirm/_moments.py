@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances of one draw on the first sum and on the second, and κ."""
+    """The noise on a pair of released sums: the variance of one draw on each, and κ.
+
+    Example:
+        >>> from discreet import confirm, privacy
+        >>> confirm.Spread.of("answers", privacy.Pure(1.0))
+        Spread(first=2.0, second=8.0, shrink=2.0)
+    """
 
     first: float
     second: float
@@ -58,7 +64,30 @@ class Spread:
 
 
 def fractional_z(n: Array, first: Array, second: Array, look: int, spread: Spread) -> Floats:
-    """Z of fractions: places, sums of u and of u², each of (treatment, control)."""
+    """The statistic Z of two arms whose outcomes are fractions in [0, 1].
+
+    With u = y - ½, blocks release Σu and Σu². Near normal as arms grow; that is all that is
+    claimed.
+
+    Args:
+        n: Places of (treatment, control).
+        first: Released sums of u, of each.
+        second: Released sums of u², of each.
+        look: How many releases are behind each sum.
+        spread: The variances of their noise.
+
+    Returns:
+        Z; an array if the sums are of many trials.
+
+    Raises:
+        InvalidArgument: If `look` is not a positive whole number.
+
+    Example:
+        >>> from discreet import confirm, privacy
+        >>> spread = confirm.Spread.of("moments", privacy.Pure(1.0))
+        >>> round(float(confirm.fractional_z([100, 100], [12.0, -3.0], [8.0, 9.0], 1, spread)), 2)
+        3.25
+    """
     n, first, second = (np.asarray(part, float) for part in (n, first, second))
     look = count("look", look, fix="use look=1")
     n = n.reshape(n.shape + (1,) * (first.ndim - n.ndim))
@@ -72,7 +101,30 @@ def fractional_z(n: Array, first: Array, second: Array, look: int, spread: Sprea
 
 
 def answered_z(n: Array, first: Array, answers: Array, look: int, spread: Spread) -> Floats:
-    """Z of those who answered: places, sums of ru and of r, each of (treatment, control)."""
+    """The statistic Z of two arms where some outcomes are missing: it compares those who answered.
+
+    With r = 1 for an answer and u = y - ½, blocks release Σru and Σr. It speaks of all participants
+    only if outcomes are missing at random within arms.
+
+    Args:
+        n: Places of (treatment, control).
+        first: Released sums of ru, of each.
+        answers: Released sums of r, of each.
+        look: How many releases are behind each sum.
+        spread: The variances of their noise.
+
+    Returns:
+        Z; an array if the sums are of many trials.
+
+    Raises:
+        InvalidArgument: If `look` is not a positive whole number.
+
+    Example:
+        >>> from discreet import confirm, privacy
+        >>> spread = confirm.Spread.of("answers", privacy.Pure(1.0))
+        >>> round(float(confirm.answered_z([100, 100], [12.0, -3.0], [91.0, 84.0], 1, spread)), 2)
+        2.13
+    """
     n, first, answers = (np.asarray(part, float) for part in (n, first, answers))
     look = count("look", look, fix="use look=1")
     n = n.reshape(n.shape + (1,) * (first.ndim - n.ndim))
@@ -85,7 +137,14 @@ def answered_z(n: Array, first: Array, answers: Array, look: int, spread: Spread
 
 @dataclass(frozen=True)
 class Arm:
-    """What an arm released, in all: places, Σr(y-½) and Σr, both noisy."""
+    """What an arm released, in all: places, Σr(y-½) and Σr, both noisy (r = 1 for an answer).
+
+    Example:
+        >>> from discreet import confirm
+        >>> arm = confirm.Arm(places=100, total=12.0, answered=91.0)
+        >>> arm.mean(missing=0.5)  # if missing outcomes were 0.5 on average
+        0.62
+    """
 
     places: int
     total: float
@@ -105,7 +164,21 @@ class Arm:
 
 
 def difference_bounds(treatment: Arm, control: Arm) -> tuple[float, float]:
-    """The smallest and largest difference of means that missing outcomes leave, noise aside."""
+    """The smallest and largest difference of means that missing outcomes leave, noise aside.
+
+    Args:
+        treatment: What the treatment released.
+        control: What the control released.
+
+    Returns:
+        The difference treatment - control if all missing outcomes speak against it, and for it.
+
+    Example:
+        >>> from discreet import confirm
+        >>> treated, control = confirm.Arm(100, 12.0, 91.0), confirm.Arm(100, -3.0, 84.0)
+        >>> [round(end, 3) for end in confirm.difference_bounds(treated, control)]
+        [0.025, 0.275]
+    """
     low = treatment.mean(0.0) - control.mean(1.0)
     return low, treatment.mean(1.0) - control.mean(0.0)
 
@@ -113,8 +186,26 @@ def difference_bounds(treatment: Arm, control: Arm) -> tuple[float, float]:
 def tipping(
     treatment: Arm, control: Arm, among: Sequence[float]
 ) -> list[tuple[float, float | None]]:
-    """For each value that the control's missing outcomes might have: the value of the treatment's
-    at which the difference is 0, or None if no value in [0, 1] brings that about."""
+    """What missing outcomes of the treatment would have to be for the difference to vanish.
+
+    Args:
+        treatment: What the treatment released.
+        control: What the control released.
+        among: Means that the control's missing outcomes might have.
+
+    Returns:
+        For each of these values: that of the treatment's missing outcomes at which the difference
+        is 0, or None if no value in [0, 1] does that.
+
+    Raises:
+        InvalidArgument: If `among` is empty or leaves [0, 1].
+
+    Example:
+        >>> from discreet import confirm
+        >>> treated, control = confirm.Arm(100, 4.0, 80.0), confirm.Arm(100, 0.0, 70.0)
+        >>> [(at, round(tip, 3)) for at, tip in confirm.tipping(treated, control, (0.5, 0.6))]
+        [(0.5, 0.3), (0.6, 0.45)]
+    """
     found: list[tuple[float, float | None]] = []
     for given in among:
         d0 = number("among", given, low=0.0, high=1.0, fix="use among=(0.0, 0.5, 1.0)")

@@ -29,7 +29,15 @@ TAIL = 1e-12
 
 @dataclass(frozen=True)
 class Noise:
-    """`kind` is laplace, gaussian or none; `scale` is b or σ."""
+    """The noise on a released sum: `kind` is laplace, gaussian or none; `scale` is b or σ.
+
+    Example:
+        >>> import discreet
+        >>> discreet.confirm.design(60, looks=1, epsilon=1.0).noise
+        Noise(kind='laplace', scale=1.0)
+        >>> round(discreet.confirm.Noise("laplace", 1.0).variance, 3)
+        1.841
+    """
 
     kind: str
     scale: float

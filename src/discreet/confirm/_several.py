@@ -41,6 +41,13 @@ class Comparison:
 
     `decision` is "better", "worse", "no difference shown" or "go on", `look` the one at which it
     was reached. `repeated` holds for all treatments and looks at once.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.several(90, 2, looks=1, epsilon=1.0)
+        >>> first = plan.verdict([(24, 12, 11)]).comparisons[0]  # sums of 2 treatments, control
+        >>> first.decision, round(first.difference, 3)
+        ('better', 0.433)
     """
 
     decision: str
@@ -52,7 +59,15 @@ class Comparison:
 
 @dataclass(frozen=True)
 class SeveralVerdict:
-    """What the releases so far say of every treatment, at one risk for all."""
+    """What the releases so far say of every treatment, at one risk for all.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.several(90, 2, looks=1, epsilon=1.0)
+        >>> found = plan.verdict([(24, 12, 11)])
+        >>> [each.decision for each in found.comparisons], found.is_over
+        (['better', 'no difference shown'], True)
+    """
 
     comparisons: tuple[Comparison, ...]
     look: int
@@ -83,6 +98,15 @@ class SeveralDesign:
 
     `sizes` are those of each treatment and of the control at each look. `certificates`: the j-th is
     for j hypotheses that are left. Places of a treatment that is dropped are not given away.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.several(90, 2, looks=1, epsilon=1.0)
+        >>> plan.sizes, round(plan.certificates[-1].bound, 3)
+        (((30, 30),), 0.048)
+        >>> print(plan.verdict([(24, 12, 11)]))  # sums of 2 treatments, then the control
+        treatment 1, look 1: better; difference 0.433, 95 % interval 0.126 to 0.740
+        treatment 2, look 1: no difference shown; difference 0.033, 95 % interval -0.293 to 0.360
     """
 
     treatments: int
@@ -241,10 +265,38 @@ def several(
     sides: int = 2,
     method: str | None = None,
 ) -> SeveralDesign:
-    """A design of `treatments` arms and a control, `participants` in all, calibrated and certified.
+    """A private test of several treatments against one control, calibrated and certified.
 
-    `control` is the control's share, else that of every arm. `method`: "dunnett", exact, at one
-    look or two; "sidak", at any number. Other options as in `design`.
+    All treatments together have one risk (closed testing). An outcome is in one sum, so all looks
+    cost the budget once.
+
+    Args:
+        participants: In all, the control's among them.
+        treatments: How many treatments there are.
+        looks: Their number, equally spaced; or how many participants there are at each.
+        control: The control's share. Default: that of every arm.
+        epsilon: The budget ε, with Laplace noise; `math.inf` is no privacy.
+        delta: With epsilon: an (ε, δ) budget, with Gaussian noise.
+        rho: A zCDP budget, with Gaussian noise.
+        budget: Instead of these numbers, a budget. One of them is needed.
+        boundary: The shape of the boundary, as in `design`.
+        risk: The probability that any treatment is wrongly shown to differ.
+        sides: 2, or 1 for "the treatment is better".
+        method: "dunnett", exact, at one look or two; "sidak", at any number.
+
+    Returns:
+        The design: a certificate for each number of treatments that can be left.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.several(90, 2, looks=1, epsilon=1.0)
+        >>> plan.sizes, plan.treatments
+        (((30, 30),), 2)
+        >>> plan.bound <= 0.05
+        True
     """
     arms = count("treatments", treatments, most=MOST_TREATMENTS, fix="use treatments=3")
     total = count("participants", participants, least=arms + 1, fix="use participants=800")

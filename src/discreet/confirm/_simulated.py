@@ -37,9 +37,18 @@ CONFIDENCE = 0.999
 
 @dataclass(frozen=True)
 class Simulated:
-    """What was simulated: `quantiles` are the upper limits on M's quantile at each of `rates`, from
-    `runs` trials each; the factor is their largest. `bound` holds for every common rate, with
-    probability `confidence` over the simulation."""
+    """The certificate of a simulation, where no proof is known.
+
+    `quantiles` are the upper limits on M's quantile at each of `rates`, from `runs` trials each;
+    the factor is their largest. `bound` holds for every common rate, with probability `confidence`
+    over the simulation.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.confirm.epochs(150, epsilon=2.0, runs=1_000).certificate
+        >>> found.runs, found.risk, found.confidence
+        (1000, 0.05, 0.999)
+    """
 
     participants: int
     risk: float

@@ -41,11 +41,17 @@ MOST_STRATA = 50
 
 @dataclass(frozen=True)
 class Size:
-    """`participants` reach the power at the budget; `without_privacy` would without noise.
+    """How many participants a power takes, with the noise and without it; from `size`.
 
     Both are exact where `design` is given: the smallest found whose certified test has the power.
     Powers of lattice laws wiggle, so a somewhat smaller number may do by luck. Over strata the
     power is simulated. `closed_form` and `closed_form_without_privacy` are the normal law's.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.confirm.size(0.7, 0.3, power=0.8, looks=1, epsilon=1.0)
+        >>> found.participants, found.without_privacy, found.for_privacy
+        (60, 52, 8)
     """
 
     participants: int
@@ -272,7 +278,16 @@ def shares_of(strata: int | Sequence[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Power:
-    """The power of a certified design of so many participants, with the noise and without."""
+    """The power of a certified design of so many participants, with the noise and without it.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.confirm.power_at(0.6, 0.35, 100, looks=1, epsilon=1.0)
+        >>> print(found)
+        100 participants have a power of 0.653 (exact); it would be 0.689 without privacy
+        >>> round(found.for_privacy, 3)
+        0.037
+    """
 
     participants: int
     power: float
@@ -306,8 +321,36 @@ def power_at(
     risk: float = 0.05,
     sides: int = 2,
 ) -> Power:
-    """The other way: the exact power that `participants` have at a pair of rates, and what of it
-    privacy takes; options as in `design`."""
+    """The exact power of a number of participants, and how much of it privacy takes.
+
+    The other way of `size`.
+
+    Args:
+        treatment: The treatment's rate of success.
+        control: The control's.
+        participants: In all, both arms.
+        looks: How many looks there are.
+        treated: The treatment's share of the participants.
+        epsilon: The budget ε, with Laplace noise; `math.inf` is no privacy.
+        delta: With epsilon: an (ε, δ) budget, with Gaussian noise.
+        rho: A zCDP budget, with Gaussian noise.
+        budget: Instead of these numbers, a budget. One of them is needed.
+        boundary: The shape of the boundary, as in `design`.
+        risk: The type I error, of both sides together if `sides` is 2.
+        sides: 2, or 1 for "the treatment is better".
+
+    Returns:
+        The power with the noise and without, and the certified design.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.confirm.power_at(0.6, 0.35, 100, looks=1, epsilon=1.0)
+        >>> round(found.power, 3), round(found.without_privacy, 3)
+        (0.653, 0.689)
+    """
     asked = check_budget(epsilon, delta, rho, budget)
     given = {"looks": looks, "treated": treated, "boundary": boundary, "risk": risk, "sides": sides}
     found = make_design(participants, budget=asked, **given)  # type: ignore[arg-type]

@@ -57,7 +57,16 @@ class Stops(NamedTuple):
 
 @dataclass(frozen=True)
 class Effect:
-    """A difference treatment - control with its standard error and interval."""
+    """A difference treatment - control with its standard error and interval.
+
+    Example:
+        >>> import discreet
+        >>> sites = {"north": 120, "south": 80}
+        >>> plan = discreet.confirm.strata(sites, looks=1, epsilon=2.0, runs=1_000)
+        >>> north = plan.forest([[(38, 20), (25, 16)]]).strata[0]
+        >>> north.name, north.participants, round(north.difference, 3)
+        ('north', 120, 0.3)
+    """
 
     name: str
     participants: int
@@ -70,7 +79,16 @@ class Effect:
 class Forest:
     """The effect in every stratum, the common one, and whether they differ more than by chance.
 
-    Intervals are for one number each, at `level`, by the normal law; `q` is Cochran's."""
+    Intervals are for one number each, at `level`, by the normal law; `q` is Cochran's.
+
+    Example:
+        >>> import discreet
+        >>> sites = {"north": 120, "south": 80}
+        >>> plan = discreet.confirm.strata(sites, looks=1, epsilon=2.0, runs=1_000)
+        >>> found = plan.forest([[(38, 20), (25, 16)]])  # one look; sums of both sites
+        >>> round(found.total.difference, 3), round(found.p_heterogeneity, 2)
+        (0.27, 0.6)
+    """
 
     strata: tuple[Effect, ...]
     total: Effect
@@ -102,8 +120,17 @@ class Forest:
 
 @dataclass(frozen=True)
 class StrataVerdict:
-    """What the releases so far say; `decision` as of a `Verdict`. `common` is None until the trial
-    stops; `repeated` holds at every look."""
+    """What the releases of a test over strata say so far; `decision` as of a `Verdict`.
+
+    `common` is None until the trial stops. `repeated` holds at every look.
+
+    Example:
+        >>> import discreet
+        >>> plan = discreet.confirm.strata([120, 80], looks=1, epsilon=2.0, runs=1_000)
+        >>> found = plan.verdict([[(38, 20), (25, 16)]])
+        >>> found.decision, round(found.common.difference, 3)
+        ('better', 0.27)
+    """
 
     decision: str
     look: int
@@ -124,7 +151,17 @@ class StrataVerdict:
 
 @dataclass(frozen=True)
 class StrataDesign:
-    """A test over strata, fixed before the first outcome: `sizes` by stratum."""
+    """A test over strata, fixed before the first outcome: `sizes` by stratum.
+
+    Example:
+        >>> import discreet
+        >>> sites = {"north": 120, "south": 80}
+        >>> plan = discreet.confirm.strata(sites, looks=1, epsilon=2.0, runs=1_000)
+        >>> plan.sizes  # of each site and look: (treatment, control)
+        (((60, 60),), ((40, 40),))
+        >>> print(plan.verdict([[(38, 20), (25, 16)]]))
+        look 1: better; common difference 0.270, 95 % interval 0.101 to 0.439
+    """
 
     names: tuple[str, ...]
     sizes: tuple[Sizes, ...]
@@ -376,10 +413,37 @@ def strata(
     runs: int = 100_000,
     seed: int | None = 1,
 ) -> StrataDesign:
-    """A test over strata, each stratum's sums released: `participants` of each, by name or in a
-    row. Other options are those of `design`; `runs` trials are simulated at each rate of a grid.
+    """A private test over strata (sites, age groups), where each stratum's sums are released.
 
-    For a test without a forest plot release totals, with `design`: it has less noise.
+    For a test without a forest plot release totals, with `design`: it has less noise. The risk is
+    certified by simulation, not by a proof.
+
+    Args:
+        participants: Of each stratum: by name, or in order.
+        looks: Their number, equally spaced; or how many participants there are at each.
+        treated: The treatment's share of each look.
+        epsilon: The budget ε, with Laplace noise; `math.inf` is no privacy.
+        delta: With epsilon: an (ε, δ) budget, with Gaussian noise.
+        rho: A zCDP budget, with Gaussian noise.
+        budget: Instead of these numbers, a budget. One of them is needed.
+        boundary: The shape of the boundary, as in `design`.
+        risk: The type I error, of both sides together if `sides` is 2.
+        sides: 2, or 1 for "the treatment is better".
+        runs: Trials that are simulated at each rate of a grid.
+        seed: Random seed of that simulation.
+
+    Returns:
+        The design, with the certificate of its simulation.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> sites = {"north": 120, "south": 80}
+        >>> plan = discreet.confirm.strata(sites, looks=1, epsilon=2.0, runs=1_000)
+        >>> plan.names, plan.participants
+        (('north', 'south'), 200)
     """
     named = dict(participants) if isinstance(participants, Mapping) else None
     listed: object = participants if named is None else list(named.values())

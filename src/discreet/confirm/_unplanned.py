@@ -29,7 +29,16 @@ LEAST_SPENT = 1e-7
 
 @dataclass(frozen=True)
 class Unplanned:
-    """A test of two arms, so far: `sizes` and `certificates` of the looks that there were."""
+    """A test of two arms so far: `sizes` and `certificates` of its looks; from `unplanned`.
+
+    Example:
+        >>> import discreet
+        >>> test = discreet.confirm.unplanned(80, epsilon=2.0).look(22, 20).look(40, 40)
+        >>> test.is_over, test.certificates[-1].bound <= 0.05
+        (True, True)
+        >>> print(test.verdict([(18, 6), (15, 5)]))
+        look 2: better; difference 0.477, 95 % interval 0.220 to 0.703, p = 0.00035
+    """
 
     participants: int
     budget: Budget
@@ -134,10 +143,34 @@ def unplanned(
     risk: float = 0.05,
     sides: int = 2,
 ) -> Unplanned:
-    """A test of two arms without looks: each is added with `look` when its size is known.
+    """A private test of two arms whose looks come when they come.
 
-    `participants` is the number that is hoped for, the clock's end. Other options as in `design`,
-    `boundary` among those that spend.
+    Each look is added with `Unplanned.look` when its size is known. The risk is kept whatever the
+    sizes were, as long as the moment of a look does not depend on outcomes or releases.
+
+    Args:
+        participants: The number that is hoped for, at which the risk is spent.
+        epsilon: The budget ε, with Laplace noise; `math.inf` is no privacy.
+        delta: With epsilon: an (ε, δ) budget, with Gaussian noise.
+        rho: A zCDP budget, with Gaussian noise.
+        budget: Instead of these numbers, a budget. One of them is needed.
+        boundary: How the risk is spent: "lan-demets" or "lan-demets-pocock".
+        risk: The type I error, of both sides together if `sides` is 2.
+        sides: 2, or 1 for "the treatment is better".
+
+    Returns:
+        The test, without a look so far.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> test = discreet.confirm.unplanned(80, epsilon=2.0).look(22, 20)
+        >>> test.sizes, round(test.boundaries[0], 2)
+        (((22, 20),), 3.58)
+        >>> test.verdict([(12, 9)]).decision
+        'go on'
     """
     total = count("participants", participants, least=2, fix="use participants=800")
     asked = check_budget(epsilon, delta, rho, budget)

@@ -47,7 +47,33 @@ PRIORS = ("uniform", "jeffreys")
 def probability_of_best(
     source: object, *, prior: str = "uniform", grid: int = GRID, run: int = 0
 ) -> dict[Name, float]:
-    """P(arm has the highest mean | releases), by arm, for binary outcomes."""
+    """The probability that each arm has the highest mean, given the releases; for binary outcomes.
+
+    A posterior under the same prior for each arm, with the noise taken into account. It promises
+    nothing about how often it is wrong: for that, take `differences` or `evidence`.
+
+    Args:
+        source: A trial, a rehearsal, a report, a `Record`, or a result of `simulate` or `identify`.
+        prior: "uniform" or "jeffreys".
+        grid: Cells of the grid on which it is computed.
+        run: Which run of a result, from 0.
+
+    Returns:
+        The probabilities, by arm; their sum is 1.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or the releases do not speak of means.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import Record, probability_of_best, recording
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> recorded = recording(policy, policy.setting(2, 300))
+        >>> history = (((15, 0.7), (30, 0.6)), ((15, 0.5), (30, 0.4)))  # pulls, released mean
+        >>> record = Record(recorded, ("drug", "placebo"), history, binary=True)
+        >>> {arm: round(p, 2) for arm, p in probability_of_best(record).items()}
+        {'drug': 0.9, 'placebo': 0.1}
+    """
     import numpy as np
 
     record = record_of(source, run)

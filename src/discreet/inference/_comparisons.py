@@ -41,12 +41,36 @@ def differences(
     together: bool = True,
     run: int = 0,
 ) -> Intervals:
-    """Intervals for the difference of every arm and one other, of the kind that the trial has.
+    """Intervals for the difference of every arm and one other, from what a trial has released.
 
-    `against` is the control, by name; without it the arm with the highest estimate. All hold at
-    once by default: comparing with the best after looking takes that. Where missing outcomes are
-    estimated, of the means of those who answer. Of a trial in epochs (`trend=True`), within them.
-    Where intervals are of planned looks, both arms' at the same looks.
+    Of the kind that the trial has. Where missing outcomes are estimated, of the means of those who
+    answer. Of a trial in epochs (`trend=True`), within them. Where intervals are of planned looks,
+    both arms' at the same looks.
+
+    Args:
+        source: A trial, a rehearsal, a report, a `Record`, or a result of `simulate` or `identify`.
+        level: The probability with which an interval holds.
+        against: The control, by name. Default: the arm with the highest estimate.
+        together: Whether the level is for all differences at once. Comparing with the best after
+            looking takes that.
+        run: Which run of a result, from 0.
+
+    Returns:
+        The intervals, one for each arm but the other one.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or the releases do not speak of means.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import Record, differences, recording
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> recorded = recording(policy, policy.setting(2, 300))
+        >>> history = (((15, 0.8), (30, 0.8)), ((15, 0.2), (30, 0.2)))  # pulls, released mean
+        >>> record = Record(recorded, ("drug", "placebo"), history, binary=True)
+        >>> print(differences(record, against="placebo"))
+        95 % intervals, looks, all at once
+        drug - placebo: 0.6 in [-0.05482, 1]
     """
     epochs = epochs_of(source)
     if epochs is not None:
@@ -193,6 +217,13 @@ class Evidence:
 
     `value` is an e-value: its mean is at most 1 if that is not so. `p_value` is 1 over it, and is
     ever below α with probability at most α (Ville): the smallest one that was seen may be quoted.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import evidence
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> evidence(discreet.Rehearsal(policy, ["A", "B"], horizon=120, seed=1), "A", "B")
+        Evidence(arm='A', against='B', value=1.0, p_value=1.0)
     """
 
     arm: Name
@@ -204,7 +235,32 @@ class Evidence:
 def evidence(
     source: object, arm: Name, against: Name, *, margin: float = 0.0, run: int = 0
 ) -> Evidence:
-    """The evidence that an arm beats another by more than `margin`, to be watched at any time."""
+    """The evidence that an arm beats another by more than `margin`; it may be watched at any time.
+
+    Args:
+        source: A trial, a rehearsal, a report, a `Record`, or a result of `simulate` or `identify`.
+        arm: The arm that may be better, by name.
+        against: The other arm, by name.
+        margin: By how much, on the scale of the outcomes.
+        run: Which run of a result, from 0.
+
+    Returns:
+        An e-value and its p-value; 1 and 1 as long as nothing is known.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or the releases do not speak of means.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import Record, evidence, recording
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> recorded = recording(policy, policy.setting(2, 300))
+        >>> history = (((15, 0.8), (30, 0.7)), ((15, 0.2), (30, 0.2)))  # pulls, released mean
+        >>> record = Record(recorded, ("drug", "placebo"), history, binary=True)
+        >>> found = evidence(record, "drug", "placebo")
+        >>> round(found.value, 1), round(found.p_value, 3)
+        (24.3, 0.041)
+    """
     epochs = epochs_of(source)
     if epochs is not None:
         return _evidence_within(epochs, arm, against, margin)

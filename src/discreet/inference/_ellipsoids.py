@@ -23,7 +23,16 @@ from ._intervals import Interval
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """Centre θ~, the inverse of V_τ by policies, radius β~, and the level at which it holds."""
+    """Where the parameter of a linear policy lies: with probability `level`, at all releases.
+
+    `centre` is θ~, `inverse` is V_τ^-1, `radius` is β~.
+
+    Example:
+        >>> from discreet.inference import Ellipsoid
+        >>> found = Ellipsoid((0.5, 0.0), ((0.04, 0.0), (0.0, 0.04)), radius=1.0, level=0.95)
+        >>> print(found.interval([1.0, 0.0], "drug"))
+        drug: 0.5 in [0.3, 0.7]
+    """
 
     centre: tuple[float, ...]
     inverse: tuple[tuple[float, ...], ...]
@@ -47,7 +56,29 @@ class Ellipsoid:
 
 
 def ellipsoid(source: Any) -> Ellipsoid:
-    """The ellipsoid of a linear trial with public contexts, or of its report."""
+    """The set that contains the parameter of a linear trial; it gives intervals for all features.
+
+    Args:
+        source: A linear trial with public contexts, or its report.
+
+    Returns:
+        The ellipsoid.
+
+    Raises:
+        InvalidArgument: If it is no such trial, or nothing has been released.
+
+    Example:
+        >>> from discreet import Features, linear
+        >>> from discreet.inference import ellipsoid
+        >>> policy = linear.policy("adac-oful", rho=1.0)
+        >>> with linear.Trial(policy, ["A", "B"], 30, features=Features(dimension=2)) as trial:
+        ...     for participant in range(30):
+        ...         arm = trial.assign(participant, [[0.6, 0.5], [0.5, -0.6]])
+        ...         trial.record(participant, 1.0 if arm == "A" else -1.0)
+        ...     found = ellipsoid(trial)
+        >>> len(found.centre), found.level
+        (2, 0.9985)
+    """
     report = source if isinstance(source, Mapping) else source.report()
     found = report.get("ellipsoid")
     if found is None:

@@ -57,7 +57,16 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class Interval:
-    """One arm, or the difference of two, on the scale of the outcomes."""
+    """An interval for one arm, or for the difference of two, on the scale of the outcomes.
+
+    Example:
+        >>> from discreet.inference import Interval
+        >>> found = Interval("drug", estimate=0.4, low=0.1, high=0.7, size=60, against="placebo")
+        >>> print(found)
+        drug - placebo: 0.4 in [0.1, 0.7]
+        >>> 0.0 in found, round(found.width, 1)
+        (False, 0.6)
+    """
 
     arm: Name | None
     """None for features without a name (`Ellipsoid.interval`)"""
@@ -85,7 +94,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Intervals:
-    """All of one kind and level."""
+    """Intervals of one kind and level, in the order of the arms; of `intervals` or `differences`.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import intervals
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> found = intervals(discreet.Rehearsal(policy, ["A", "B"], horizon=120, seed=1))
+        >>> print(found.of("B"))  # before the first release
+        B: - in [0, 1]
+    """
 
     kind: str
     level: float
@@ -157,12 +175,38 @@ def intervals(
     over: str = "responders",
     run: int = 0,
 ) -> Intervals:
-    """An interval for the mean outcome of every arm.
+    """An interval for the mean outcome of every arm, from what a trial has released.
 
-    `source` is a trial, a rehearsal, a report, a `Record`, or a result of `simulate` or `identify`,
-    of which the `run`-th run is played again; `kind` is the one that the trial was created with, or
-    the same again. Where missing outcomes are estimated, `over="all"` asks for the mean of all,
-    whatever the missing ones were, instead of that of those who answer.
+    A function of releases, so it costs no privacy.
+
+    Args:
+        source: A trial, a rehearsal, a report, a `Record`, or a result of `simulate` or `identify`,
+            of which one run is played again.
+        level: The probability with which an interval holds.
+        kind: The kind that the trial was created with; it cannot be changed after a look.
+        together: Whether the level is for all arms at once, and not for each.
+        over: Where missing outcomes are estimated: "responders" for the mean of those who answer,
+            "all" for that of all, whatever the missing ones were.
+        run: Which run of a result, from 0.
+
+    Returns:
+        The intervals, one for each arm.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or the releases do not speak of means.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import intervals
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> rehearsal = discreet.Rehearsal(policy, ["drug", "placebo"], horizon=120, seed=1)
+        >>> for _ in range(120):
+        ...     arm = rehearsal.select()
+        ...     rehearsal.update(arm, 1.0 if arm == "drug" else 0.0)
+        >>> print(intervals(rehearsal, together=True))
+        95 % intervals, looks, all at once
+        drug: 1.007 in [0.837, 1]
+        placebo: - in [0, 1]
     """
     record = record_of(source, run)
     kind = _kind_of(record, kind)

@@ -66,7 +66,16 @@ History = list[list[list[float]]]
 
 @dataclass(frozen=True)
 class Recording(Entries):
-    """What the releases of a policy are, and how often they are read."""
+    """What the releases of a policy are, and how often they are read.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import recording
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> found = recording(policy, policy.setting(2, 300))
+        >>> found.looks, found.first, found.counted  # reads of an arm, all taken
+        (5, 1, 5)
+    """
 
     looks: int | None = None
     """reads of an arm at most, where their sizes are fixed in advance; else None"""
@@ -111,7 +120,23 @@ class Recording(Entries):
 
 
 def recording(policy: Policy, setting: Setting) -> Recording | Silence:
-    """What a policy's releases are, or why they do not speak of a mean."""
+    """What a policy's releases are, or why they do not speak of a mean.
+
+    Args:
+        policy: The policy.
+        setting: Its setting, for example `policy.setting(arms, horizon)`.
+
+    Returns:
+        The description of its releases, or a `Silence` with the reason.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import recording
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> found = recording(policy, policy.setting(2, 300))
+        >>> found.kind, found.noise.kind, found.sizes
+        ('running', 'laplace', (15, 30, 60, 120, 240))
+    """
     entries = entries_of(policy.release, setting)
     if isinstance(entries, Silence):
         return entries
@@ -276,7 +301,22 @@ class PairBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """All that intervals may be built from."""
+    """All that intervals may be built from.
+
+    `history` holds the entries of every arm, in the order of their release.
+
+    `history` holds the entries of every arm, in the order of their release.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import Record, recording
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> recorded = recording(policy, policy.setting(2, 300))
+        >>> history = (((15, 0.75), (30, 0.5)), ((15, 0.25),))  # pulls, released mean
+        >>> record = Record(recorded, ("drug", "placebo"), history, binary=True)
+        >>> record.sums(0)  # outcomes, their noisy sum, noises in it
+        (30, 15.0, 2)
+    """
 
     recorded: Recording
     arms: tuple[Name, ...]
@@ -448,8 +488,27 @@ def frozen(
 
 
 def record_of(source: object, run: int = 0) -> Record:
-    """The public record of a trial, of a rehearsal, of a report, of a run of a simulated result
-    (which is played again), or as it is. A source that has none says why."""
+    """The public record of a trial: all that intervals may be built from.
+
+    Args:
+        source: A trial, a rehearsal, a report, or a result of `simulate` or `identify`, whose
+            run is played again. A record is returned as it is.
+        run: Which run of a result, from 0.
+
+    Returns:
+        The record.
+
+    Raises:
+        InvalidArgument: If the source has no record.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import record_of
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> found = record_of(discreet.Rehearsal(policy, ["A", "B"], horizon=120, seed=1))
+        >>> found.arms, found.history
+        (('A', 'B'), ((), ()))
+    """
     if isinstance(source, Record):
         return checked(source)
     found = source.get("record") if isinstance(source, Mapping) else getattr(source, "record", None)

@@ -27,8 +27,30 @@ from ._record import History, Record, Recording, frozen, note, recording
 
 
 def replayed(result: object, run: int = 0, policy: Policy | None = None) -> Record:
-    """The public record of the run in the `run`-th place of a result. `policy` is needed for a
-    policy that is not of the catalogue."""
+    """Play one run of a simulated result again, to have its public record.
+
+    Args:
+        result: A result of `simulate` or `identify`.
+        run: Which run, from 0.
+        policy: The policy, if it is not one of the catalogue.
+
+    Returns:
+        The record of that run.
+
+    Raises:
+        InvalidArgument: If the result cannot be played again, or comes out differently.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.inference import replayed
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> result = discreet.simulate(
+        ...     policy, discreet.arms.Bernoulli([0.8, 0.3]), horizon=100, runs=1, seed=1
+        ... )
+        >>> record = replayed(result)
+        >>> [len(entries) for entries in record.history]  # releases of each arm
+        [5, 2]
+    """
     if not isinstance(result, Result) or result.calendar is not None:
         raise _not_finite(result)
     place = count("run", run, least=0, most=result.runs - 1, fix="number the runs from 0")

@@ -63,7 +63,19 @@ Cells = tuple[tuple[tuple[int, float | None], ...], ...]
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """All that differences within epochs may be built from."""
+    """All that differences within epochs may be built from: a trial with `trend=True` has one.
+
+    Example:
+        >>> from discreet.inference import EpochRecord, differences
+        >>> data = {
+        ...     "arms": ["drug", "placebo"], "outcome_range": [0.0, 1.0],
+        ...     "noise": {"kind": "laplace", "scale": 1.0},
+        ...     "cells": [[[40, 30.0], [40, 8.0]], [[40, 33.0], [40, 11.0]]],  # places, noisy sum
+        ... }
+        >>> print(differences(EpochRecord.from_dict(data), against="placebo"))
+        95 % intervals for differences within epochs, anytime, all at once
+        drug - placebo: 0.55 in [0.2852, 0.7631]
+    """
 
     arms: tuple[Name, ...]
     cells: Cells
@@ -164,7 +176,27 @@ class Within:
 
 
 def limits_within(record: EpochRecord, a: int, c: int, alpha: float) -> tuple[float, float]:
-    """Both ends for the difference of outcomes in [0, 1] under a and c, at any time."""
+    """Both ends for the difference of two arms within epochs, at any time; a shared trend cancels.
+
+    Args:
+        record: The cells of the trial.
+        a: The number of one arm, from 0.
+        c: The number of the other.
+        alpha: The probability that the ends may fail.
+
+    Returns:
+        The ends, for outcomes in [0, 1].
+
+    Example:
+        >>> from discreet.inference import EpochRecord, limits_within
+        >>> data = {
+        ...     "arms": ["drug", "placebo"], "outcome_range": [0.0, 1.0],
+        ...     "noise": {"kind": "laplace", "scale": 1.0},
+        ...     "cells": [[[40, 30.0], [40, 8.0]], [[40, 33.0], [40, 11.0]]],  # places, noisy sum
+        ... }
+        >>> [round(end, 2) for end in limits_within(EpochRecord.from_dict(data), 0, 1, alpha=0.05)]
+        [0.29, 0.76]
+    """
     level = math.log(2.0 / alpha)
     ends = Within(record, a, c).least(level), -Within(record, c, a).least(level)
     # evidence both ways at once (an effect that changes) leaves no d: show what it speaks against

@@ -30,7 +30,16 @@ LEVELS = (0.001, 0.01, 0.05, 0.1)
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Vertices of a trade-off curve, levels ascending."""
+    """The trade-off curve of an attack: its power at every level of false alarms.
+
+    Example:
+        >>> from discreet import membership
+        >>> curve = membership.Curve.of([0.1, 0.5], [0.4, 0.9])
+        >>> round(curve.power_at(0.1), 2), round(curve.advantage, 2), round(curve.auc, 3)
+        (0.4, 0.4, 0.755)
+        >>> round(curve.epsilon(delta=0.01), 3)
+        1.589
+    """
 
     level: NDArray[float64]
     power: NDArray[float64]

@@ -43,8 +43,19 @@ The generator is for adversaries that toss coins of their own."""
 
 @runtime_checkable
 class Adversary(Protocol):
-    """Knows the mechanism and the distribution of the data, and scores outputs: high for
-    members."""
+    """What a membership attacker has: it knows the mechanism, and scores outputs: high for members.
+
+    Any function of one output and one target may stand in for it.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.5] * 50)
+        >>> isinstance(membership.LikelihoodRatio(), membership.Adversary)
+        True
+        >>> game = membership.Game(membership.Mean(columns, n=20), columns.easiest())
+        >>> game.play(lambda output, target: output @ target, rounds=200, seed=1).rounds
+        (200, 200)
+    """
 
     @property
     def name(self) -> str: ...
@@ -58,7 +69,16 @@ class Adversary(Protocol):
 
 
 class Game:
-    """A mechanism and a target, or with `target=None` a target drawn anew each round."""
+    """A membership game: a mechanism and a target, or with `target=None` one drawn anew each round.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.5] * 50)
+        >>> game = membership.Game(membership.Mean(columns, n=20), columns.easiest())
+        >>> result = game.play(membership.LikelihoodRatio(), rounds=500, seed=1)
+        >>> result.rounds  # with the target in the data, and without
+        (500, 500)
+    """
 
     def __init__(self, mechanism: Mechanism, target: ArrayLike | None = None) -> None:
         if not isinstance(mechanism, Mechanism):

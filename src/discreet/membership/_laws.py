@@ -47,7 +47,16 @@ class Coordinates:
 
 
 class Law(Coordinates, ABC):
-    """A distribution of records with `columns` entries, mean μ and covariance C."""
+    """A distribution of records with `columns` entries, mean μ and covariance C.
+
+    Derive from it for other data than `Bernoulli`, `Gaussian` and `Independent` columns have.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.1, 0.5, 0.9])
+        >>> isinstance(columns, membership.Law), columns.hardest()
+        (True, array([0., 0., 1.]))
+    """
 
     name: str
 
@@ -128,7 +137,14 @@ class Law(Coordinates, ABC):
 
 
 class Bernoulli(Law):
-    """Independent columns, 1 with probability p and else 0."""
+    """Independent columns, 1 with probability p and else 0.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.1, 0.5, 0.9])
+        >>> columns.columns, columns.easiest()
+        (3, array([1., 1., 0.]))
+    """
 
     name = "bernoulli"
 
@@ -163,7 +179,14 @@ class Bernoulli(Law):
 
 
 class Gaussian(Law):
-    """Normal columns, independent with standard deviations `sd`, or with any covariance."""
+    """Normal columns, independent with standard deviations `sd`, or with any covariance.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Gaussian([0.0, 1.0], sd=[1.0, 2.0])
+        >>> round(membership.leakage(columns, n=10, target=[1.0, 1.0]).score, 3)
+        0.1
+    """
 
     name = "gaussian"
 
@@ -193,6 +216,15 @@ class Independent(Law):
     """Any independent columns: `function(rng, rows)` draws an array (rows, columns).
 
     `support` is (low, high), numbers or one per column: targets outside it are refused.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Independent(
+        ...     lambda rng, rows: rng.random((rows, 2)), mean=[0.5, 0.5], variance=1 / 12,
+        ...     support=(0.0, 1.0),
+        ... )
+        >>> columns.easiest()
+        array([0., 0.])
     """
 
     name = "independent"

@@ -49,7 +49,15 @@ MOST_LOSS = 500.0
 
 @dataclass(frozen=True)
 class Leakage:
-    """What an attacker reaches against one target: closed form with κ and ρ."""
+    """What an attacker reaches against one target: closed form with κ and ρ; from `leakage`.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.5] * 50)
+        >>> leak = membership.leakage(columns, n=20, target=columns.easiest())
+        >>> round(leak.score, 3), round(leak.advantage, 3), round(leak.power(0.05), 3)
+        (2.5, 0.571, 0.475)
+    """
 
     score: float
     """the leakage score: m*_n, with noise m̃_n, with a wrong guess the effective score κ²ρ"""
@@ -205,7 +213,15 @@ class ExactGaussianLeakage(ByCurve):
 
 @dataclass(frozen=True, eq=False)
 class Ranking(Sequence[Leakage]):
-    """The leakage of many targets: who is easy to find, who is hard."""
+    """The leakage of many targets: who is easy to find, who is hard.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.1, 0.5])
+        >>> found = membership.leakage(columns, n=20, target=[[0, 1], [1, 1], [0, 0]])
+        >>> found.easiest(1), len(found)
+        (array([1]), 3)
+    """
 
     leakages: tuple[Leakage, ...]
 
@@ -277,6 +293,16 @@ def leakage(
 
     Returns:
         The leakage of the target, or a ranking of many.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or there is no target.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.5] * 50)
+        >>> leak = membership.leakage(columns, n=20, target=columns.easiest())
+        >>> round(leak.score, 3), round(leak.advantage, 3)
+        (2.5, 0.571)
     """
     mean = _mean(law, n, noise, subsample)
     columns, rows = mean.law, mean.rows
@@ -319,15 +345,22 @@ def printed_subsampling(leak: Leakage) -> Leakage:
 
     Returns:
         The leakage.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.5] * 50)
+        >>> whole = membership.leakage(columns, n=20, target=columns.easiest(), subsample=0.5)
+        >>> round(membership.printed_subsampling(whole).score, 3)
+        1.25
     """
     score = leak.subsample * leak.score
     return Leakage(score, math.sqrt(score))
 
 
 def plain_advantage(law: Law, n: int, target: ArrayLike, guess: ArrayLike) -> float:
-    """The advantage of {ℓ_guess > 0} for a mistaken attacker, who does not move the threshold:
+    """The advantage of a mistaken attacker who does not move the threshold.
 
-    Φ((m_scal - m_targ/2)/sqrt(m_targ)) - Φ(-sqrt(m_targ)/2).
+    It is that of {ℓ_guess > 0}: Φ((m_scal - m_targ/2)/sqrt(m_targ)) - Φ(-sqrt(m_targ)/2).
 
     Args:
         law: The distribution of the data.
@@ -337,6 +370,15 @@ def plain_advantage(law: Law, n: int, target: ArrayLike, guess: ArrayLike) -> fl
 
     Returns:
         The advantage.
+
+    Example:
+        >>> from discreet import membership
+        >>> columns = membership.Bernoulli([0.5] * 50)
+        >>> target, wrong = columns.easiest(), [1.0] * 40 + [0.0] * 10
+        >>> round(membership.plain_advantage(columns, 20, target, target), 3)
+        0.571
+        >>> round(membership.plain_advantage(columns, 20, target, wrong), 3)
+        0.348
     """
     from scipy.special import ndtr
 
@@ -360,6 +402,17 @@ def onion(rows: ArrayLike, drop: int, *, diagonal: bool = True) -> tuple[Matrix,
 
     Returns:
         Scores before and after.
+
+    Raises:
+        InvalidArgument: If `rows` is not a finite array, or too few would stay.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet import membership
+        >>> data = np.random.default_rng(1).standard_normal((60, 5))
+        >>> before, after = membership.onion(data, drop=10)
+        >>> len(after), bool((after > before).mean() > 0.9)
+        (50, True)
     """
     data = np.asarray(rows, float)
     if data.ndim != 2 or not np.isfinite(data).all():
@@ -384,6 +437,9 @@ def fitted(rows: ArrayLike, *, diagonal: bool = True) -> Gaussian:
 
     Returns:
         The distribution.
+
+    Raises:
+        InvalidArgument: If there are too few rows.
 
     Example:
         >>> from discreet.membership import fitted

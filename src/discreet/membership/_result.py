@@ -49,7 +49,14 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of members and of non-members, one per round, in the order of the rounds."""
+    """The scores of members and of non-members, one per round, in the order of the rounds.
+
+    Example:
+        >>> from discreet import membership
+        >>> found = membership.Scores([0.9, 0.4, 0.8], [0.1, 0.6, 0.2])
+        >>> round(found.auc, 3), round(found.power(0.4), 2)
+        (0.889, 1.0)
+    """
 
     members: NDArray[float64]
     nonmembers: NDArray[float64]
@@ -270,6 +277,22 @@ def load(path: str | Path) -> Scores:
 
     Returns:
         The scores.
+
+    Raises:
+        DamagedFile: If the file was changed, is of another kind, or of a later format.
+
+    Raises:
+        DamagedFile: If the file was changed, is of another kind, or of a later format.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from discreet import membership
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "game.parquet"
+        ...     _ = membership.Scores([0.9, 0.4], [0.1, 0.6]).save(path)
+        ...     membership.load(path).members
+        array([0.9, 0.4])
     """
     with damage_named(path, "membership game"):
         table, entry = open_table(path, "membership game", newest=FORMAT)

@@ -45,6 +45,14 @@ class Participant(Mechanism):
 
     An output is a row: the code of the arms played, then what `audit.Runs` writes down of the
     released means. Targets are outcomes, 0 or 1.
+
+    Example:
+        >>> import discreet
+        >>> from discreet import membership
+        >>> policy = discreet.policy("adap-ucb", epsilon=1.0)
+        >>> trial = membership.Participant(policy, means=[0.1, 0.1], horizon=8, place=2)
+        >>> trial.n, trial.place, trial.name
+        (8, 2, 'adap-ucb')
     """
 
     def __init__(
@@ -115,6 +123,15 @@ class Learned:
 
     Takes whichever score of `audit.scores` told members apart best in training, for the outcome 1,
     and its mirror image for the outcome 0.
+
+    Example:
+        >>> import discreet
+        >>> from discreet import membership
+        >>> policy = discreet.policy("adap-ucb", epsilon=1.0)
+        >>> trial = membership.Participant(policy, means=[0.1, 0.1], horizon=4)
+        >>> attack = membership.Learned(rounds=50)
+        >>> membership.Game(trial, target=1).play(attack, rounds=50, seed=1).rounds
+        (50, 50)
     """
 
     name = "learnt score"

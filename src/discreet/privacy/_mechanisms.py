@@ -159,7 +159,16 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class TruncatedLaplace:
-    """x + Δ·(truncated Laplace noise for (ε, δ)): bounded noise, (ε, δ)-DP; Laplace for δ = 0."""
+    """Truncated Laplace noise: bounded, and (ε, δ)-DP; Laplace noise for δ = 0.
+
+    Simulated noise, as of all mechanisms here: live trials have their own.
+
+    Example:
+        >>> from discreet.privacy import Approximate, TruncatedLaplace
+        >>> noise = TruncatedLaplace.calibrated(Approximate(1.0, 1e-6))
+        >>> round(noise.bound, 2), round(noise.variance, 3)
+        (13.66, 2.0)
+    """
 
     epsilon: float
     delta: float
@@ -230,7 +239,9 @@ class TruncatedLaplace:
 
 @dataclass(frozen=True, slots=True)
 class RandomisedResponse:
-    """A bit that is 1 with probability (r e^ε + 1 - r)/(1 + e^ε), for r in [0, 1]: ε-DP.
+    """A random bit in place of a number in [0, 1]: ε-local DP.
+
+    It is 1 with probability (r e^ε + 1 - r)/(1 + e^ε), for r in [0, 1].
 
     Example:
         >>> from discreet.privacy import RandomisedResponse

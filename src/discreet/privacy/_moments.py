@@ -48,7 +48,17 @@ KINDS = tuple(FACTORS)
 
 @dataclass(frozen=True)
 class JointSums:
-    """Noise for the sums of a kind: `law` is laplace or gaussian, `scales` one for each sum."""
+    """Noise for several sums of one block, at the price of one.
+
+    `kind` is moments, answers or triple; `law` is laplace or gaussian; `scales` has one for each
+    sum.
+
+    Example:
+        >>> from discreet.privacy import JointSums, Pure
+        >>> sums = JointSums.calibrated("answers", Pure(1.0))
+        >>> sums.scales, round(sums.budget.epsilon, 6)
+        ((1.0, 2.0), 1.0)
+    """
 
     kind: str
     law: str

@@ -11,7 +11,13 @@ from html import escape, unescape
 
 
 class Html(str):
-    """A piece of HTML that is safe to use as it is."""
+    """A piece of HTML that is safe to use as it is.
+
+    Example:
+        >>> from discreet.report import Html, element
+        >>> print(element("p", Html("<b>safe</b>"), " < not"))
+        <p><b>safe</b> &lt; not</p>
+    """
 
     __slots__ = ()
 
@@ -31,7 +37,22 @@ def joined(*content: object) -> Html:
 
 
 def element(tag: str, *content: object, **attributes: object) -> Html:
-    """One element. `class_` stands for class, `aria_label` for aria-label; None is left out."""
+    """One HTML element. Text is escaped; `Html` is used as it is.
+
+    Args:
+        tag: Its name.
+        *content: What is in it.
+        **attributes: Its attributes: `class_` stands for class, `aria_label` for aria-label. What
+            is None is left out.
+
+    Returns:
+        The element.
+
+    Example:
+        >>> from discreet.report import element
+        >>> print(element("a", "5 < 6", href="#end", class_="note"))
+        <a href="#end" class="note">5 &lt; 6</a>
+    """
     named = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for name, value in attributes.items()
@@ -43,7 +64,19 @@ def element(tag: str, *content: object, **attributes: object) -> Html:
 
 
 def strong(*content: object) -> Html:
-    """Emphasis."""
+    """Emphasis, as HTML.
+
+    Args:
+        *content: What is emphasised; text is escaped.
+
+    Returns:
+        The element.
+
+    Example:
+        >>> from discreet.report import strong
+        >>> print(strong("7 participants"))
+        <strong>7 participants</strong>
+    """
     return element("strong", *content)
 
 

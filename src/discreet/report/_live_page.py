@@ -111,13 +111,30 @@ def trial_report(
     report: Report, clock: str = "utc", zone: ZoneInfo | None = None, *,
     title: str = "A private adaptive trial",
 ) -> Page:  # fmt: skip
-    """The page of one trial, from `Trial.report()`: where it stands, effects with intervals, its
-    assignments over time, the released means, what happens next, the flow of participants, methods
-    and how to cite; of a trial by stratum, the first of these for each. Built from what is public,
-    so anyone may see it.
+    """The page of one trial, from `Trial.report()`.
 
-    `clock`: "utc" if its clock counts seconds since 1970, as it does by default; or "days". In a
-    `zone` moments are those of the people there, with their offset from UTC.
+    Built from what is public, so anyone may see it. It says where the trial stands, effects with
+    intervals, its assignments over time, the released means, what happens next, the flow of
+    participants, methods and how to cite. Of a trial by stratum, it has the first of these for
+    each.
+
+    Args:
+        report: What `Trial.report()` returned.
+        clock: "utc" if its clock counts seconds since 1970, as it does by default; or "days".
+        zone: Moments are those of the people there, with their offset from UTC.
+        title: The title of the page.
+
+    Returns:
+        The page.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.report import trial_report
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> with discreet.Trial(policy, arms=["A", "B"], horizon=20) as trial:
+        ...     page = trial_report(trial.report(), title="A or B")
+        >>> "A or B" in page.html()
+        True
     """
     page = Page(title, subtitle=f"{_standing(report)}. {_dates(report, clock)}")
     if "protects" in report:

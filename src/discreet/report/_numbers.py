@@ -49,15 +49,53 @@ class Estimate:
 
 
 def count(value: float) -> str:
-    """A whole number with separated thousands."""
+    """A whole number with separated thousands.
+
+    Args:
+        value: The number; finite.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> from discreet.report import count
+        >>> count(12345.4)
+        '12,345'
+    """
     return decimal(round(value), 0)
 
 
 def decimal(value: float, places: int) -> str:
-    """A number with so many decimal places; what rounds to 0 has no sign."""
+    """A number with so many decimal places; what rounds to 0 has no sign.
+
+    Args:
+        value: The number.
+        places: How many decimal places.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> from discreet.report import decimal
+        >>> decimal(0.123456, 3), decimal(-0.0001, 2)
+        ('0.123', '0.00')
+    """
     return f"{value:z,.{places}f}".replace("-", MINUS)
 
 
 def percent(share: float, places: int = 1) -> str:
-    """A share as a percentage."""
+    r"""A share as a percentage.
+
+    Args:
+        share: The share; 1 is all.
+        places: How many decimal places.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> from discreet.report import percent
+        >>> percent(0.1234)
+        '12.3\u202f%'
+    """
     return f"{decimal(100.0 * share, places)}{THIN_SPACE}%"

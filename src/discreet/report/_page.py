@@ -64,7 +64,16 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 class Page:
-    """A report. Every method that adds something returns the page, so that calls can be chained."""
+    """A report as one HTML file, or as Markdown.
+
+    Every method that adds something returns the page, so that calls can be chained.
+
+    Example:
+        >>> from discreet.report import Page
+        >>> page = Page("A report").section("Result").text("Better.")
+        >>> page.html().startswith("<!DOCTYPE html>"), "Better." in page.markdown()
+        (True, True)
+    """
 
     def __init__(self, title: str, *, subtitle: str = "", language: str = "en") -> None:
         if not title:
@@ -256,7 +265,23 @@ class Page:
 
 
 def check_path(path: str | Path, argument: str = "output") -> Path:
-    """A path that a file can be written to; worth asking before long work."""
+    """A path that a file can be written to; worth asking before long work.
+
+    Args:
+        path: The path.
+        argument: What the error calls it.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidArgument: If no file can be written there.
+
+    Example:
+        >>> from discreet.report import check_path
+        >>> check_path("report.html").name
+        'report.html'
+    """
     path = Path(path)
     try:
         if path.is_dir():

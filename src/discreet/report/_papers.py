@@ -90,6 +90,18 @@ def papers(trial: Trial | Strata | Rehearsal, study: Study | None = None) -> Pag
 
     Returns:
         A page of six sections.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.report import papers
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> with discreet.Trial(policy, arms=["A", "B"], horizon=20) as trial:
+        ...     text = papers(trial).markdown()
+        >>> "## Synopsis" in text, "## Statistical analysis plan" in text
+        (True, True)
     """
     study = Study() if study is None else study
     if not isinstance(study, Study):

@@ -44,7 +44,13 @@ PIECES = 16
 
 
 class Verdict(StrEnum):
-    """What became of a published statement."""
+    """What became of a published statement.
+
+    Example:
+        >>> from discreet.studies import Verdict
+        >>> print(Verdict.of(True), Verdict.of(False), Verdict.of(False, partly=True))
+        reproduced not reproduced differs
+    """
 
     REPRODUCED = "reproduced"
     """the statement holds in our runs: an order by two standard errors, a number within the
@@ -76,7 +82,13 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Statement:
-    """A published claim in our words, and where it is printed."""
+    """A published claim in our words, and where it is printed.
+
+    Example:
+        >>> from discreet.studies import Statement
+        >>> Statement("privacy is free for large ε", "figure 2").where
+        'figure 2'
+    """
 
     claim: str
     where: str
@@ -84,7 +96,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement, what was measured of it, and what follows."""
+    """A statement, what was measured of it, and what follows.
+
+    Example:
+        >>> from discreet.studies import Finding, Statement, Verdict
+        >>> claim = Statement("privacy is free for large ε", "figure 2")
+        >>> found = Finding(claim, Verdict.of(True), {}, "both curves end within 1 %")
+        >>> print(found.verdict, found.statement.where)
+        reproduced figure 2
+    """
 
     statement: Statement
     verdict: Verdict
@@ -108,7 +128,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Size:
-    """How much is simulated; the first points of a curve do not depend on `points`' number."""
+    """How much is simulated: rounds, runs, and points of a curve.
+
+    The first points of a curve do not depend on their number.
+
+    Example:
+        >>> from discreet.studies import Size
+        >>> Size(horizon=1_000, runs=20).to_dict()
+        {'horizon': 1000, 'runs': 20, 'points': 100}
+    """
 
     horizon: int
     runs: int
@@ -121,7 +149,18 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """The runs of one setting: its name, its parameters, and the results by the curves' labels."""
+    """The runs of one setting: its name, its parameters, and the results by the curves' labels.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.studies import Panel
+        >>> found = discreet.compare(
+        ...     [discreet.policy("dp-imed", epsilon=1.0)], discreet.Bernoulli([0.7, 0.4]),
+        ...     horizon=200, runs=2, seed=1, threads=1,
+        ... )
+        >>> Panel("two arms", found).labels
+        ['dp-imed']
+    """
 
     setting: str
     comparison: Comparison
@@ -141,7 +180,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class Lab:
-    """Where a figure's simulations are run: the size asked for, the seed, the threads."""
+    """Where a figure's simulations are run: the size asked for, the seed, the threads.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.studies import Lab, Size
+        >>> lab = Lab(Size(horizon=200, runs=2), seed=1, threads=1, progress=False)
+        >>> policies = {"private": discreet.policy("dp-imed", epsilon=1.0)}
+        >>> panel = lab.compare("two arms", policies, discreet.Bernoulli([0.7, 0.4]))
+        >>> panel.labels
+        ['private']
+    """
 
     size: Size
     seed: int = 1
@@ -227,7 +276,18 @@ class Lab:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure(ABC):
-    """A published figure. `full` is the paper's size, `quick` one for a first look."""
+    """A published figure that can be run again.
+
+    `full` is the paper's size, `quick` one for a first look.
+
+    Example:
+        >>> from discreet.studies import figure
+        >>> found = figure("azize2022", "2")
+        >>> found.study, found.number
+        ('azize2022', '2')
+        >>> found.size("quick") == found.quick
+        True
+    """
 
     study: str
     """the study's key, such as "azize2022" """
@@ -293,7 +353,17 @@ class Figure(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """A figure that was run: its panels, its findings; `discreet.studies._files.save` keeps it."""
+    """A figure that was run: its panels and its findings; what `Figure.run` returns.
+
+    `discreet.studies._files.save` keeps it.
+
+    Example:
+        >>> from discreet.studies import Reproduction, Size, figure
+        >>> planned = figure("azize2022", "2")  # planned.run("quick") fills panels and findings
+        >>> found = Reproduction(planned, "quick", Size(100, 2), 1, (), (), seconds=0.0)
+        >>> found.figure.name, found.size.runs
+        ('azize2022 figure 2', 2)
+    """
 
     figure: Figure
     scale: str

@@ -22,7 +22,14 @@ STUDIES: tuple[str, ...] = get_args(StudyName)
 
 @dataclass(frozen=True)
 class Study:
-    """A paper and those of its figures that can be run again."""
+    """A paper and those of its figures that can be run again.
+
+    Example:
+        >>> from discreet.studies import study
+        >>> found = study("azize2022")
+        >>> found.key, len(found.figures) > 0
+        ('azize2022', True)
+    """
 
     key: str
     title: str
@@ -36,7 +43,23 @@ def collected(package: str, title: str, *modules: str) -> Study:
 
 
 def study(key: StudyName | str) -> Study:
-    """A study by its key."""
+    """A published paper whose figures can be run again.
+
+    Args:
+        key: Its key, such as "azize2022".
+
+    Returns:
+        The study.
+
+    Raises:
+        InvalidArgument: If there is none of that key; the message suggests the nearest.
+
+    Example:
+        >>> from discreet.studies import study
+        >>> found = study("ren2020")
+        >>> [figure.number for figure in found.figures]
+        ['1', 's2']
+    """
     spelled = str(key).strip().lower()
     if spelled not in STUDIES:
         raise InvalidArgument("study", "be one of those known", key, _nearest(spelled, STUDIES))
@@ -46,7 +69,24 @@ def study(key: StudyName | str) -> Study:
 
 
 def figure(key: StudyName | str, number: str) -> Figure:
-    """A figure by its study and its number as printed, with or without the word "figure"."""
+    """A published figure that can be run again.
+
+    Args:
+        key: The key of its study, such as "azize2022".
+        number: Its number as printed, with or without the word "figure".
+
+    Returns:
+        The figure; `run("quick")` plays it.
+
+    Raises:
+        InvalidArgument: If there is none; the message suggests the nearest.
+
+    Example:
+        >>> from discreet.studies import figure
+        >>> found = figure("azize2022", "Figure 2")
+        >>> found.name, found.quick.runs < found.full.runs
+        ('azize2022 figure 2', True)
+    """
     figures = {entry.number.lower(): entry for entry in study(key).figures}
     spelled = str(number).strip().lower().removeprefix("figure").strip()
     if spelled not in figures:
@@ -56,7 +96,19 @@ def figure(key: StudyName | str, number: str) -> Figure:
 
 
 def all_figures(keys: Sequence[str] = STUDIES) -> list[Figure]:
-    """Every figure of some studies, in order."""
+    """Every figure of some studies, in order.
+
+    Args:
+        keys: The keys of the studies. Default: all of them.
+
+    Returns:
+        The figures.
+
+    Example:
+        >>> from discreet.studies import all_figures
+        >>> len(all_figures(["ren2020"]))
+        2
+    """
     return [entry for key in keys for entry in study(key).figures]
 
 

@@ -17,7 +17,14 @@ SEED = 20_260
 
 @dataclass(frozen=True)
 class Case:
-    """The size at which a policy is checked, and its twin."""
+    """The size at which a policy is checked, and its twin.
+
+    Example:
+        >>> from discreet.testing import Case
+        >>> case = Case(arms=2, horizon=60)
+        >>> case.environment().arms
+        2
+    """
 
     arms: int = 4
     horizon: int = 2000

@@ -14,11 +14,19 @@ HORIZONS = (100, 10_000, 10**6, 10**12)
 
 
 def check_documented(row: Policy, case: Case) -> None:
-    """Docstrings of the parts, and the citation of a published policy.
+    """Check that the parts of a policy have docstrings, and a published policy its citation.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If something is missing.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_documented
+        >>> check_documented(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     from ..references import REFERENCES
 
@@ -38,11 +46,21 @@ def check_documented(row: Policy, case: Case) -> None:
 
 
 def check_guarantee(row: Policy, case: Case) -> None:
-    """Derivable, finite, the same at every horizon, and at most what was asked for.
+    """Check that a guarantee can be derived and is finite, and at most what was asked for.
+
+    It must also be the same at every horizon.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If it is not so.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_guarantee
+        >>> check_guarantee(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     promised = row.guarantee
     if not promised.is_private:

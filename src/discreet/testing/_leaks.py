@@ -24,7 +24,7 @@ FALSE_ALARM = 1e-7
 
 
 def check_noisy_first(row: Policy, case: Case) -> None:
-    """A batch of one reward of every arm: what is released is never that reward.
+    """Check that what is released of a batch of one reward is never that reward.
 
     A release that moves noisy means into the range often equals an end of it: post-processing. So
     rewards are asked for that no such move leads to.
@@ -32,6 +32,14 @@ def check_noisy_first(row: Policy, case: Case) -> None:
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If a reward is released as it is.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_noisy_first
+        >>> check_noisy_first(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     if not row.release.guarantee(row.schedule, case.horizon).is_private:
         return
@@ -72,11 +80,19 @@ def _releases(
 
 
 def check_worth(row: Policy, case: Case) -> None:
-    """Two neighbours: what the guarantee forbids to tell apart is not told apart.
+    """Check by a game that two neighbours are not told apart more than a guarantee allows.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If they are.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_worth
+        >>> check_worth(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     promised = row.guarantee
     if not promised.is_private:

@@ -31,11 +31,21 @@ BLOCKS = ([1], [4], [4, 2, 1], [2, 1, 1, 1])
 
 
 def check_means(row: Policy, case: Case) -> None:
-    """Unbiased or None; noise as declared; secure noise where it is said to be.
+    """Check that released means are unbiased (or None), and their noise as declared.
+
+    Also that live noise is secure where it is said to be.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If it is not so.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_means
+        >>> check_means(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     _check_unbiased(row, case)
     _check_noise(row, case)

@@ -31,11 +31,19 @@ def check_compiled(row: Policy, case: Case) -> None:
 
 
 def check_seeded(row: Policy, case: Case) -> None:
-    """The same seed twice.
+    """Check that the same seed gives the same run, twice.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If the runs differ.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_seeded
+        >>> check_seeded(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     once, again = (_result(row, case, runs=4, threads=1).pulls for _ in range(2))
     if not (once == again).all():
@@ -43,11 +51,19 @@ def check_seeded(row: Policy, case: Case) -> None:
 
 
 def check_threads(row: Policy, case: Case) -> None:
-    """Eight runs in 1, 2 and 4 threads.
+    """Check that eight runs are the same in 1, 2 and 4 threads.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If they differ.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_threads
+        >>> check_threads(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     single = _result(row, case, runs=8, threads=1)
     for threads in (2, 4):
@@ -71,12 +87,21 @@ def _result(row: Policy, case: Case, runs: int, threads: int) -> Result:
 
 
 def check_saved_state(row: Policy, case: Case) -> None:
-    """A rehearsal, saved as JSON after a third of the rounds and in mid-batch, continues the
-    same.
+    """Check that a rehearsal that is saved and loaded continues the same.
+
+    It is saved as JSON after a third of the rounds, and in mid-batch.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If it continues in another way.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_saved_state
+        >>> check_saved_state(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     from ..live._rehearsal import Rehearsal
 

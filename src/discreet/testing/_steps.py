@@ -15,11 +15,19 @@ from ._walk import Walk
 
 
 def check_steps(row: Policy, case: Case) -> None:
-    """Decisions, interpreted, one at a time (compiled code would not notice a wrong index).
+    """Check decisions one at a time, interpreted: compiled code would not notice a wrong index.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If a decision breaks a rule.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_steps
+        >>> check_steps(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     _check_decisions(row, case.arms, case.horizon)
     _check_cut_batches(row, case)

@@ -33,6 +33,17 @@ def check_store(make: Make, reopen: Reopen | None = None) -> None:
     Args:
         make: Makes an empty store.
         reopen: Opens the same store again.
+
+    Raises:
+        AssertionError: If it does not.
+
+    Raises:
+        AssertionError: If it does not.
+
+    Example:
+        >>> from discreet.live.stores import MemoryStore
+        >>> from discreet.testing import check_store
+        >>> check_store(MemoryStore)
     """
     for check in (
         check_members, check_outcomes, check_release, check_several_blocks, check_streams,
@@ -506,9 +517,11 @@ def check_shared_trials(make: Make, again: Reopen) -> None:
 
 
 def check_workers(make: Make, worker: Worker) -> None:
-    """Raise AssertionError where users that release and users that do not (`releases_here`) are in
-    each other's way: two of each by turns, on every kind of plan. A store that keeps this keeps
-    trials of a service, where workers assign and record, and its own process releases.
+    """Raise AssertionError where workers of a store and those who release are in each other's way.
+
+    Users that release, and users that do not (`releases_here`): two of each by turns, on every kind
+    of plan. A store that keeps this keeps trials of a service, where workers assign and record, and
+    its own process releases.
 
     Args:
         make: Makes an empty store.

@@ -49,7 +49,7 @@ def check_policy(
         twin: The policy without privacy that it must equal at a huge budget.
 
     Raises:
-        InvalidArgument: If an argument breaks its rule.
+        AssertionError: If a clause is broken; the message names it.
     """
     if not isinstance(row, Policy):
         raise AssertionError(f"check_policy takes a Policy, got {row!r}")

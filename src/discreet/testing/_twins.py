@@ -16,11 +16,24 @@ HUGE = 1e12
 
 
 def check_twin(row: Policy, case: Case) -> None:
-    """Fixed rewards: at a huge budget the policy and its twin choose the same arms.
+    """Check that a policy at a huge budget and its twin without privacy choose the same arms.
+
+    Rewards are fixed. Without a twin nothing is checked.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If they choose different arms.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.policies import IMED, Exact, Geometric, Policy
+        >>> from discreet.testing import Case, check_twin
+        >>> twin = Policy("twin", Geometric(2.0, 20), Exact(), IMED())
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> check_twin(policy, Case(arms=2, horizon=1200, twin=twin))
     """
     if case.twin is None:
         return
@@ -45,6 +58,13 @@ def at_huge_budget(row: Policy) -> Policy:
 
     Returns:
         The policy.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import at_huge_budget
+        >>> policy = at_huge_budget(discreet.policy("dp-imed", epsilon=1.0))
+        >>> policy.guarantee.budget.epsilon > 1e6
+        True
     """
     changed: dict[str, Any] = {}
     for name in ("release", "rule"):

@@ -19,6 +19,13 @@ def unchecked_policy(name: str, schedule: Schedule, release: Release, rule: Rule
 
     Returns:
         The policy.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import unchecked_policy
+        >>> known = discreet.policy("dp-imed", epsilon=1.0)
+        >>> unchecked_policy("mine", known.schedule, known.release, known.rule).name
+        'mine'
     """
     row: Policy = object.__new__(Policy)
     parts = {

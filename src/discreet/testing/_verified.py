@@ -20,11 +20,21 @@ MOST_ARMS = 4
 
 
 def check_verified(row: Policy | LinearPolicy, case: Case) -> None:
-    """Every policy that can verify itself: finite-armed, identifying and linear ones.
+    """Check that a policy's own kernels spend at most what it claims, computed on symbols.
+
+    For finite-armed, identifying and linear policies.
 
     Args:
         row: The policy.
         case: Size, seeds and twin of the checks.
+
+    Raises:
+        AssertionError: If more is spent than claimed.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Case, check_verified
+        >>> check_verified(discreet.policy("dp-imed", epsilon=1.0), Case(arms=2, horizon=60))
     """
     arms, horizon = min(case.arms, MOST_ARMS), min(case.horizon, MOST_ROUNDS)
     for live in (False, True):

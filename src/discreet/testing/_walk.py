@@ -23,6 +23,14 @@ class Walk:
     """One run of a policy, decision by decision, interpreted or compiled; every round is recorded.
 
     Run `number` of a simulation with `seed` is the walk with the same two numbers.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.testing import Walk
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> walk = Walk(policy, discreet.Bernoulli([0.8, 0.2]), 40, seed=1)
+        >>> len(walk.played())  # the arm of every round
+        40
     """
 
     def __init__(

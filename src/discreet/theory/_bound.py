@@ -32,7 +32,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Bound:
-    """The claim of one bound."""
+    """The claim of one bound: what it bounds, where it holds, and where it is printed.
+
+    Example:
+        >>> from discreet import theory
+        >>> bound = theory.BOUNDS["adap_ucb"]
+        >>> bound.side, bound.quantity, bound.row
+        ('upper', 'regret', 'adap-ucb')
+        >>> print(bound.source)
+        Azize & Basu (2022), Theorem 7, but for the last step of its proof
+    """
 
     name: str
     formula: Callable[..., Any]

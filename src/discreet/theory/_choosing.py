@@ -56,7 +56,16 @@ TYPICAL = 0.05
 
 @dataclass(frozen=True)
 class Choice:
-    """A row for a budget, and the reasons for it."""
+    """The policy to take for a budget, and the reasons for it; from `choose`.
+
+    Example:
+        >>> from discreet import Pure, theory
+        >>> found = theory.choose(Pure(1.0))
+        >>> found.name, found.call
+        ('laplace-imed', 'discreet.policy("laplace-imed", epsilon=1, caution=0.5)')
+        >>> len(found.why) > 0
+        True
+    """
 
     name: str
     budget: Budget
@@ -120,14 +129,34 @@ def choose(
     goal: str = "regret",
     turning: bool = False,
 ) -> Choice:
-    """The row to take for a budget, and why.
+    """The policy to take for a budget, and why.
 
-    `trust`: "server" may see outcomes, "sums" for secure aggregation alone, "none" for local noise.
-    `contexts`: features of participants, if there are any, and whether they are "public" or
-    "private"; `gain` is by how much the best treatment for each of the `participants` beats the
-    best for all, in mean outcomes, with the number of `arms` and `features`; or `problem` is one
-    made of past data (`past_problem`). Without them features are left out. `turning`: rewards may
-    be turned against the policy while it runs.
+    Args:
+        budget: The budget.
+        trust: "server" may see outcomes, "sums" is for secure aggregation alone, "none" for local
+            noise.
+        contexts: Features of participants: "none", "public" or "private".
+        participants: How many there are.
+        arms: The number of arms.
+        features: The number of features. Without `gain` or `problem` they are left out.
+        gain: By how much the best treatment for each participant beats the best for all.
+        problem: Instead of these numbers, a problem made of past data (`past_problem`).
+        goal: "regret" or "identify".
+        turning: Whether rewards may be turned against the policy while it runs.
+
+    Returns:
+        The choice: a name, options, and the reasons.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+        UnsupportedBudget: If `budget` is not a budget.
+
+    Example:
+        >>> from discreet import Pure, theory
+        >>> theory.choose(Pure(1.0)).name
+        'laplace-imed'
+        >>> theory.choose(Pure(1.0), trust="none").name
+        'ldp-ucb-b'
     """
     one_of("trust", trust, *TRUST)
     one_of("contexts", contexts, *CONTEXTS)

@@ -40,7 +40,14 @@ HEADS = ("", "on a worse arm")
 
 @dataclass(frozen=True)
 class Way:
-    """One way to allocate participants, and what it loses against the best arm."""
+    """One way to allocate participants, and what it loses against the best arm.
+
+    Example:
+        >>> from discreet import theory
+        >>> even = theory.cost([0.6, 0.5], horizon=300, runs=10).ways[0]
+        >>> even.name, round(even.outcomes.mean, 3)
+        ('equal split', 15.0)
+    """
 
     name: str
     people: Estimate
@@ -55,7 +62,14 @@ class Way:
 
 @dataclass(frozen=True)
 class Cost:
-    """What three ways to run the same experiment lose, with standard errors."""
+    """What three ways to run the same experiment lose, with standard errors; from `cost`.
+
+    Example:
+        >>> from discreet import theory
+        >>> found = theory.cost([0.6, 0.5], horizon=300, runs=10)
+        >>> [way.name for way in found.ways]
+        ['equal split', 'IMED', 'DP-IMED, ε = 1']
+    """
 
     means: tuple[float, ...]
     horizon: int

@@ -33,7 +33,16 @@ SUM_ERROR = 1e-9
 
 @dataclass(frozen=True, init=False)
 class FiniteLaw:
-    """A law on finitely many values in [0, 1]."""
+    """A reward distribution on finitely many values in [0, 1].
+
+    Example:
+        >>> from discreet import theory
+        >>> rewards = theory.FiniteLaw([0.0, 0.5, 1.0], [0.2, 0.5, 0.3])
+        >>> round(rewards.mean, 2)
+        0.55
+        >>> round(theory.klinf(rewards, 0.7), 4)
+        0.0968
+    """
 
     values: tuple[float, ...]
     probabilities: tuple[float, ...]
@@ -139,7 +148,9 @@ def tvinf(arm: float | FiniteLaw, best: float) -> float:
 
 
 def gaussian_klinf(gap: float, sd: float = 1.0) -> float:
-    """Δ²/(2 sd²).
+    """The Kullback-Leibler divergence between two Gaussian distributions whose means differ by Δ.
+
+    It is Δ²/(2 sd²).
 
     Args:
         gap: The gap Δ of the arm.
@@ -160,7 +171,9 @@ def gaussian_klinf(gap: float, sd: float = 1.0) -> float:
 
 
 def gaussian_tvinf(gap: float, sd: float = 1.0) -> float:
-    """2Φ(Δ/(2 sd)) - 1 = erf(Δ/(2 sqrt2 sd)).
+    """The total variation between two Gaussian distributions whose means differ by Δ.
+
+    It is 2Φ(Δ/(2 sd)) - 1 = erf(Δ/(2 sqrt2 sd)).
 
     Args:
         gap: The gap Δ of the arm.

@@ -51,7 +51,14 @@ SMALLEST = 1e-4
 
 @dataclass(frozen=True)
 class Worth:
-    """What features are worth to a trial: regrets against the best treatment for each."""
+    """What features are worth to a trial: regrets against the best treatment for each participant.
+
+    Example:
+        >>> from discreet import theory
+        >>> found = theory.Worth("adac-oful", 0.1, 500, ignored=60.0, taken=40.0, error=3.0)
+        >>> found.pays
+        True
+    """
 
     row: str
     gain: float
@@ -80,7 +87,20 @@ class Worth:
 
 
 def gain_of(problem: LinearProblem) -> float:
-    """By how much the best treatment for each participant beats the best for all."""
+    """By how much the best treatment for each participant beats the best for all.
+
+    Args:
+        problem: A problem with features.
+
+    Returns:
+        The difference of mean outcomes.
+
+    Example:
+        >>> from discreet import theory
+        >>> problem = theory.problem_with_gain([0.5, 0.5], features=2, gain=0.2)
+        >>> round(theory.gain_of(problem), 3)
+        0.2
+    """
     means = _means(problem)
     return max(0.0, float(means.max(axis=1).mean() - means.mean(axis=0).max()))
 
@@ -103,7 +123,20 @@ def worth_of(
     problem: LinearProblem, plain: Policy, budget: Budget, participants: int, contexts: str,
     *, seed: int = 1, threads: int | None = None,
 ) -> Worth:  # fmt: skip
-    """Simulate a policy with features and `plain`, which ignores them."""
+    """What features are worth: simulate a policy with features, and `plain`, which ignores them.
+
+    Args:
+        problem: The problem.
+        plain: The policy that ignores features.
+        budget: The budget of the policy with features.
+        participants: How many there are.
+        contexts: "public" or "private".
+        seed: Random seed.
+        threads: Simulation threads. Default: all processors.
+
+    Returns:
+        Both regrets, and whether features pay.
+    """
     from ..arms import Bernoulli
     from ..linear import CATALOGUE as LINEAR
     from ..linear import simulate as simulate_linear
@@ -141,6 +174,24 @@ def problem_with_gain(
 
     A gain that leaves little room in [0, 1] moves the means: .9 .3 .2 with a gain of .05 become
     .82 .33 .26.
+
+    Args:
+        means: The mean outcome of every arm.
+        features: The number of features.
+        gain: By how much the best treatment for each participant beats the best for all.
+        seed: Random seed.
+
+    Returns:
+        The problem.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or nothing can gain so much.
+
+    Example:
+        >>> from discreet import theory
+        >>> problem = theory.problem_with_gain([0.6, 0.4], features=3, gain=0.05)
+        >>> round(theory.gain_of(problem), 3)
+        0.05
     """
     import numpy as np
 
@@ -159,8 +210,7 @@ def problem_with_gain(
 
 
 def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) -> LinearProblem:
-    """A problem made from past or public data: one row of features per participant, the number of
-    the arm they had, the outcome in [0, 1].
+    """A problem made from past or public data, to plan a trial with features on.
 
     A line is fitted to each arm. What the features gain is measured on people on whom it was not
     fitted (halves are swapped), and the lines are flattened until they gain just that. It counts if
@@ -168,6 +218,28 @@ def past_problem(features: ArrayLike, assigned: ArrayLike, outcomes: ArrayLike) 
     features that say nothing gain nothing, but for one data set in 40. Where features say much a
     line may leave [0, 1]; anyone who it does so for is moved towards the average participant until
     it does not.
+
+    Args:
+        features: The features, one line per participant.
+        assigned: The number of the arm that each had.
+        outcomes: Their outcomes in [0, 1].
+
+    Returns:
+        The problem.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or there are too few data.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet import theory
+        >>> rng = np.random.default_rng(1)
+        >>> features = rng.standard_normal((400, 2))
+        >>> assigned = rng.integers(2, size=400)
+        >>> likes = np.where(assigned == 1, features[:, 0] > 0, features[:, 0] < 0)
+        >>> problem = theory.past_problem(features, assigned, likes.astype(float))
+        >>> round(theory.gain_of(problem), 1)
+        0.3
     """
     import numpy as np
 

@@ -35,7 +35,14 @@ SD = 0.5
 
 
 class Allocation(NamedTuple):
-    """T* (samples per log 1/(3δ)) and the shares of the samples that attain it."""
+    """T* (samples per log 1/(3δ)) and the shares of the samples that attain it.
+
+    Example:
+        >>> from discreet import theory
+        >>> found = theory.characteristic_time([0.75, 0.5])
+        >>> round(found.samples, 1), [round(share, 2) for share in found.shares]
+        (29.6, [0.51, 0.49])
+    """
 
     samples: float
     shares: tuple[float, ...]
@@ -276,6 +283,8 @@ def identification_samples(
 def adap_tt_samples(means: Sequence[float], epsilon: float, beta: float = 0.5) -> float:
     """4 T*_KL,β (1 + sqrt(1 + Δmax²/(2σ⁴ε²))), σ = 1/2, T*_KL,β that of Gaussian arms of sd σ.
 
+    An upper bound on the samples that AdaP-TT needs, per log 1/δ, as δ falls to 0.
+
     Args:
         means: The mean reward of every arm.
         epsilon: The privacy budget ε.
@@ -308,6 +317,8 @@ def adap_tt_star_samples(
     means: Sequence[float], epsilon: float, beta: float = 0.5, version: str = "jmlr"
 ) -> float:
     """4 T*_KL,β g1(Δmax/(σ²ε)) if Δmax < cε, else (4c/σ²) T*_c,β g2(c ε² T*_c,β max(β, 1-β)/2).
+
+    An upper bound on the samples that AdaP-TT* needs, per log 1/δ, as δ falls to 0.
 
     1/T*_c,β = sup over ω with ω_1 = β of min_a Δ_a min(cε, Δ_a)/(2σ²(1/β + 1/ω_a)), σ = 1/2;
     c = 1/2 in the journal and 3 in the thesis. g1(y) is the largest x with

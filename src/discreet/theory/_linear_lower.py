@@ -31,8 +31,17 @@ CERTIFIED = 1e-4
 
 
 class LinearProgramme(NamedTuple):
-    """The value (from below), the pulls per log T of every action (the best: infinitely many), and
-    the certified relative distance to the optimum."""
+    """What `linear_programme` finds: the value, from below, and the pulls of every action.
+
+    Pulls are per log T; the best action has infinitely many. `gap` is the certified relative
+    distance to the optimum.
+
+    Example:
+        >>> from discreet import theory
+        >>> found = theory.linear_programme([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.5])
+        >>> round(found.value, 2), found.gap < 0.01
+        (4.0, True)
+    """
 
     value: float
     pulls: tuple[float, ...]
@@ -48,6 +57,9 @@ def linear_minimax_pure(
     dimension: int, horizon: float, epsilon: float, version: str = "2024"
 ) -> float:
     """max(e^-2 d sqrt T/8, e^-1 d/(4ε)); version "2022" has exp(-6εd sqrt T) d sqrt T/8 second.
+
+    For some parameter θ every ε-DP policy of a linear bandit has at least this regret after T
+    rounds.
 
     Args:
         dimension: The number of features d.
@@ -81,6 +93,9 @@ def linear_minimax_pure(
 )  # fmt: skip
 def linear_minimax_zcdp(dimension: int, horizon: float, rho: float) -> float:
     """max(e^-2 d sqrt T/8, e^-2.25 d/(4 sqrt ρ)); for ρ > 1 e^-(1.25 + sqrt ρ) for e^-2.25.
+
+    For some parameter θ every ρ-zCDP policy of a linear bandit has at least this regret after T
+    rounds.
 
     The theorem prints no condition on ρ, but the last step of its proof bounds sqrt ρ by 1. From
     T = 3 on it makes no difference: for ρ > 1 the first term is then the larger.
@@ -119,6 +134,8 @@ def linear_private(
 ) -> float:
     """min Σ α_a Δ_a s.t. ||a||²_{H^-1} <= min(Δ²/2, ε ρ_a Δ/2): regret per log T; version "2022"
     has 3ε for ε/2.
+
+    No consistent ε-DP policy of a linear bandit has less regret, per log T, as T grows.
 
     Args:
         actions: The actions, one vector each.

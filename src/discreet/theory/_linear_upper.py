@@ -26,6 +26,8 @@ from ._bound import ROUNDS, bound
 def adac_gope(dimension: int, actions: int, horizon: float, rho: float, risk: float) -> float:
     """min over L of Σ_{l <= L} 8β T_l + 4T/2^L, β = 2^-l, T_l the longest that a phase can be.
 
+    An upper bound on the regret of AdaC-GOPE after T rounds, with probability 1 - risk.
+
     T_l = d(d+1)/2 + (8d/β²) log(4/δ_l) + (2d/β) sqrt((2/ρ) f(d, δ_l)), δ_l = risk/(Kl(l+1)) and
     f(d, δ) = d + 2 sqrt(d log(2/δ)) + 2 log(2/δ). Phases that do not fit into T are not played.
 
@@ -81,6 +83,8 @@ def adac_oful(
     growth: float = 1.0,
 ) -> float:
     """2 sqrt(2(1+C) d log(1+T/(λd))) (β sqrt T + γ sqrt((1+C)(1+λ)l/min(1, λ))), step 6 of C.4.2.
+
+    An upper bound on the regret of AdaC-OFUL after T rounds, with probability 1 - risk.
 
     δ = risk/3, l = d log(1+T/(λd))/log(1+C) episodes at most,
     β = sqrt(2 log(1/δ) + d log(1+T/(λd))) + sqrt(λ), and γ² is 2l f(d, δ/T)/ρ times the largest

@@ -31,7 +31,23 @@ MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
 
 
 def regime_picture(best: float = 0.75, *, path: str | Path | None = None) -> Figure:
-    """Where privacy is free, over (gap, ε), for two Bernoulli arms, the better of rate `best`."""
+    """Where privacy is free, over (gap, ε), for two Bernoulli arms.
+
+    Args:
+        best: The mean of the better arm.
+        path: Where to save it, if anywhere.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> theory.regime_picture(0.6).axes[0].get_xscale()
+        'log'
+    """
     import numpy as np
     from matplotlib.colors import LogNorm
 
@@ -78,7 +94,28 @@ def price_picture(
     seed: int = 1,
     path: str | Path | None = None,
 ) -> Figure:
-    """Lower bound and simulated regret against ε: flat where privacy is free, steep where not."""
+    """Lower bound and simulated regret against ε: flat where privacy is free, steep where not.
+
+    Args:
+        means: The mean reward of every arm.
+        horizon: The number of rounds T.
+        policy: The name of a policy.
+        runs: Simulated runs at each ε.
+        seed: Random seed.
+        path: Where to save it, if anywhere.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet import theory
+        >>> figure = theory.price_picture([0.7, 0.5], horizon=300, runs=2)
+        >>> len(figure.axes)
+        1
+    """
     import numpy as np
 
     from .._figures import Picture, legend_below

@@ -124,7 +124,14 @@ def free_epsilon_identification(means: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Regime:
-    """Where one pair of arms stands at one ε, and by which factor privacy raises its bound."""
+    """Where one pair of arms stands at one ε, and by which factor privacy raises its bound.
+
+    Example:
+        >>> from discreet import theory
+        >>> found = theory.regime(0.5, 0.75, epsilon=0.1)
+        >>> found.name, round(found.factor, 2)
+        ('high privacy', 5.98)
+    """
 
     name: str
     factor: float

@@ -37,6 +37,8 @@ VERSIONS = {"2024": (1.0, 22.0), "2022": (6.0, 131.0)}
 def lai_robbins(arms: Sequence[float] | Sequence[FiniteLaw] | Environment) -> float:
     """Σ Δ/KLinf: regret per log T without privacy.
 
+    No consistent policy has less regret, per log T, as T grows.
+
     Args:
         arms: Bernoulli means, distributions on [0, 1], or an environment.
 
@@ -60,6 +62,8 @@ def view_private(
     arms: Sequence[float] | Sequence[FiniteLaw] | Environment, epsilon: float, version: str = "2024"
 ) -> float:
     """Σ Δ/min(KLinf, ε TVinf): regret per log T under ε-DP; version "2022" has 6ε.
+
+    No consistent policy that keeps ε-DP has less regret, per log T, as T grows.
 
     Args:
         arms: Bernoulli means, distributions on [0, 1], or an environment.
@@ -90,6 +94,8 @@ def view_private(
 def private_bernoulli(means: Sequence[float], epsilon: float) -> float:
     """Σ Δ/d_ε(μ_a, μ*): regret per log T under ε-DP, the sharpest.
 
+    No consistent policy that keeps ε-DP has less regret on Bernoulli arms, per log T, as T grows.
+
     Args:
         means: The mean reward of every arm.
         epsilon: The privacy budget ε.
@@ -114,6 +120,8 @@ def private_bernoulli(means: Sequence[float], epsilon: float) -> float:
 )  # fmt: skip
 def local_private(means: Sequence[float], epsilon: float) -> float:
     """Σ 1/(Δ (e^ε-e^-ε)²): regret per log T under ε-local DP; of use for small ε.
+
+    No consistent policy that keeps ε-local DP has less regret, per log T, as T grows.
 
     Args:
         means: The mean reward of every arm.
@@ -144,6 +152,8 @@ def local_private(means: Sequence[float], epsilon: float) -> float:
 )  # fmt: skip
 def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024") -> float:
     """max(sqrt(T(K-1))/27, (K-1)/(22ε)); version "2022" has 131 for 22.
+
+    On some instance of K Gaussian arms every ε-DP policy has at least this regret after T rounds.
 
     Args:
         arms: The number of arms.
@@ -177,6 +187,8 @@ def minimax_pure(arms: int, horizon: float, epsilon: float, version: str = "2024
 )  # fmt: skip
 def minimax_zcdp(arms: int, horizon: float, rho: float) -> float:
     """max(sqrt(T(K-1))/27, sqrt((K-1)/ρ)/124).
+
+    On some instance of K Gaussian arms every ρ-zCDP policy has at least this regret after T rounds.
 
     Args:
         arms: The number of arms.
@@ -213,6 +225,9 @@ def minimax_global(
     a: float = 0.5,
 ) -> float:
     """((K-1)/(16ε)) log[((e^ε-1)T^(1-a) + 5δT^(1-a)) / (40c(e^ε-1) + 5δT^(1-a))]; limit at ε = 0.
+
+    On some instance of K Bernoulli arms every such (ε, δ)-DP policy has at least this regret after
+    T rounds.
 
     The theorem has two arms. Remark 6 states Ω(K/ε ...) for more: its proof, read with arms 2 to K
     at 1/4 below the best and one of them raised to 1/4 above it, bounds the pulls of each alike.

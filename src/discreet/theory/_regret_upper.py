@@ -41,6 +41,8 @@ REWARDS = "rewards in [0, 1]"
 def adap_ucb(means: Sequence[float], horizon: float, epsilon: float, alpha: float = 3.1) -> float:
     """Σ (2α log T/Δ)(1 + sqrt(1 + 4Δ/ε))² + 3α/(α-3).
 
+    An upper bound on the expected regret of AdaP-UCB after T rounds, on these arms.
+
     Args:
         means: The mean reward of every arm.
         horizon: The number of rounds T.
@@ -76,6 +78,8 @@ def adap_ucb_minimax(
 ) -> float:
     """3α/(α-3) ΣΔ + 8 sqrt(αKT log T) + 16αK log T/ε; ΣΔ is at most K-1.
 
+    An upper bound on the expected regret of AdaP-UCB after T rounds, whatever the means.
+
     Args:
         arms: The number of arms.
         horizon: The number of rounds T.
@@ -108,6 +112,8 @@ def adap_ucb_minimax(
 )  # fmt: skip
 def adap_klucb(means: Sequence[float], horizon: float, epsilon: float, alpha: float = 3.1) -> float:
     """Σ Δ(4n + 3α/(α-3)), n the least with (c - γ)εΔn >= (1+α) log T.
+
+    An upper bound on the expected regret of AdaP-KLUCB after T rounds, on these Bernoulli arms.
 
     c and γ move with n: kl(μ + cΔ, μ*) = α log T/n and kl(μ + γΔ, μ) = log T/n. The print hides n
     in C1(α) and C2; doubling and forgetting cost the factor 4.
@@ -146,6 +152,8 @@ def adap_klucb(means: Sequence[float], horizon: float, epsilon: float, alpha: fl
 def adac_ucb(means: Sequence[float], horizon: float, rho: float, alpha: float = 3.1) -> float:
     """Σ 8α log T/Δ + 8 sqrt(α log T/ρ) + 2α/(α-3).
 
+    An upper bound on the expected regret of AdaC-UCB after T rounds, on these arms.
+
     Args:
         means: The mean reward of every arm.
         horizon: The number of rounds T.
@@ -180,6 +188,8 @@ def adac_ucb_minimax(
 ) -> float:
     """4 sqrt(2αKT log T) + 8K sqrt(α log T/ρ) + 3α/(α-3) ΣΔ; ΣΔ is at most K-1.
 
+    An upper bound on the expected regret of AdaC-UCB after T rounds, whatever the means.
+
     Args:
         arms: The number of arms.
         horizon: The number of rounds T.
@@ -213,6 +223,8 @@ def adac_ucb_minimax(
 def ldp_ucb_l(means: Sequence[float], horizon: float, epsilon: float) -> float:
     """Σ 8(1+4/ε)² log T/Δ + (1+2π²/3)Δ.
 
+    An upper bound on the expected regret of LDP-UCB-L after T rounds, on these arms.
+
     Args:
         means: The mean reward of every arm.
         horizon: The number of rounds T.
@@ -241,6 +253,8 @@ def ldp_ucb_l(means: Sequence[float], horizon: float, epsilon: float) -> float:
 )  # fmt: skip
 def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
     """Σ (8/Δ)((e^ε+1)/(e^ε-1))² log T + (1+π²/3)Δ.
+
+    An upper bound on the expected regret of LDP-UCB-B after T rounds, on these arms.
 
     Args:
         means: The mean reward of every arm.
@@ -271,6 +285,8 @@ def ldp_ucb_b(means: Sequence[float], horizon: float, epsilon: float) -> float:
 def ldp_ucb_l_minimax(arms: int, horizon: float, epsilon: float) -> float:
     """4(1+4/ε) sqrt(2KT log T) + (1+2π²/3)K.
 
+    An upper bound on the expected regret of LDP-UCB-L after T rounds, whatever the means.
+
     Args:
         arms: The number of arms.
         horizon: The number of rounds T.
@@ -300,6 +316,8 @@ def ldp_ucb_l_minimax(arms: int, horizon: float, epsilon: float) -> float:
 )  # fmt: skip
 def ldp_ucb_b_minimax(arms: int, horizon: float, epsilon: float) -> float:
     """4((e^ε+1)/(e^ε-1)) sqrt(2KT log T) + (1+π²/3)K.
+
+    An upper bound on the expected regret of LDP-UCB-B after T rounds, whatever the means.
 
     Args:
         arms: The number of arms.
@@ -376,6 +394,8 @@ def sigmoid_slope(sd: float = 1.0, noise: str = "normal") -> float:
 def dp_ucb(means: Sequence[float], horizon: float, epsilon: float, power: float = 4.0) -> float:
     """Σ Δ(n + 4), 2 sqrt(2L/n) + 2 sqrt8 L log^1.5 T/(εn) = Δ, L = log(2T⁴).
 
+    An upper bound on the expected regret of DP-UCB with trees after T rounds, on these arms.
+
     Args:
         means: The mean reward of every arm.
         horizon: The number of rounds T.
@@ -418,6 +438,8 @@ def dp_ftpl_gauss(
     calibration: str = "exact",
 ) -> float:
     """Σ Δ(max{4 log T/(Δ-2λ)², N} + 1 + A + C), N the start phase, λ the best below Δ/2.
+
+    An upper bound on the expected regret of DP-FTPL-Gauss after T rounds, on these arms.
 
     A = Σ_{n >= N} e^(-2nλ²) for means that are too high, and C, for draws of the best arm that are
     too low, Σ_{n >= N} e^(-nλ²/16) + e^(-nλ²/2) + 4.23 e^(-2nλ²): with the mean of n rewards x
@@ -473,6 +495,8 @@ def dp_ftpl_new(
 ) -> float:
     """Σ max{16 log T/Δ, (4/ε) log[(T(e^ε-1)+2Tδ)/(2(e^ε-1)+2Tδ)]} + 4N.
 
+    An upper bound on the expected regret of DP-FTPL-New after T rounds, on these arms.
+
     Args:
         means: The mean reward of every arm.
         horizon: The number of rounds T.
@@ -505,6 +529,8 @@ def gdp_elim_new(
     means: Sequence[float], horizon: float, epsilon: float, delta: float = 0.0
 ) -> float:
     """Σ 1024Δ log T/Δmin² + (32Δ/(εΔmin)) log[(T²(e^ε-1)+T²δ)/(2(e^ε-1)+T²δ)] + 4N.
+
+    An upper bound on the expected regret of GDP-Elim-New after T rounds, on these arms.
 
     Args:
         means: The mean reward of every arm.
@@ -539,6 +565,8 @@ def gdp_elim_new(
 def ucb(means: Sequence[float], horizon: float) -> float:
     """3ΣΔ + Σ 16 log T/Δ.
 
+    An upper bound on the expected regret of UCB without privacy after T rounds, on these arms.
+
     Args:
         means: The mean reward of every arm.
         horizon: The number of rounds T.
@@ -566,6 +594,9 @@ def ucb(means: Sequence[float], horizon: float) -> float:
 )  # fmt: skip
 def ucb_minimax(arms: int, horizon: float, gaps: float | None = None) -> float:
     """8 sqrt(KT log T) + 3ΣΔ; ΣΔ is at most K-1.
+
+    An upper bound on the expected regret of UCB without privacy after T rounds, for any means with
+    Δ <= 1.
 
     Args:
         arms: The number of arms.
@@ -595,6 +626,8 @@ def ucb_minimax(arms: int, horizon: float, gaps: float | None = None) -> float:
 def ucb_asymptotic(means: Sequence[float]) -> float:
     """Σ 2/Δ: regret per log T.
 
+    An upper bound on the regret of UCB without privacy, per log T, as T grows.
+
     Args:
         means: The mean reward of every arm.
 
@@ -617,6 +650,8 @@ def ucb_asymptotic(means: Sequence[float]) -> float:
 )  # fmt: skip
 def kl_ucb(means: Sequence[float]) -> float:
     """Σ Δ/kl(μ, μ*): regret per log T, that of Lai & Robbins.
+
+    An upper bound on the regret of KL-UCB without privacy, per log T, as T grows.
 
     Args:
         means: The mean reward of every arm.

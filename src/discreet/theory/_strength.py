@@ -24,7 +24,14 @@ SUSPICION = 0.1
 
 @dataclass(frozen=True)
 class Strength:
-    """What an (ε, δ) allows an attacker."""
+    """What an (ε, δ) allows an attacker, as numbers and in a sentence; from `strength`.
+
+    Example:
+        >>> from discreet import theory
+        >>> found = theory.strength(1.0)
+        >>> found.word, round(found.advantage, 3), round(found.suspicion_after, 3)
+        ('moderate', 0.462, 0.232)
+    """
 
     epsilon: float
     delta: float

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One bound, evaluated: `value` at the horizon (or δ), or why there is none."""
+    """One bound, evaluated: `value` at the horizon (or δ), or why there is none.
+
+    Example:
+        >>> import discreet
+        >>> lines = discreet.bounds([0.75, 0.5], epsilon=1.0, horizon=1e6)
+        >>> line = next(line for line in lines if line.name == "private_bernoulli")
+        >>> line.side, round(line.value, 1)
+        ('lower', 24.2)
+    """
 
     name: str
     side: str
@@ -151,8 +159,26 @@ def linear_bounds(
 ) -> list[Line]:
     """Every bound for linear bandits in R^d that the given numbers suffice for.
 
-    `actions` is the number of fixed actions, `eigenvalue` the least one of E[aa'] of random
-    contexts; upper bounds hold with probability 1 - `risk`.
+    Args:
+        dimension: The dimension d.
+        horizon: The number of rounds T.
+        actions: The number of fixed actions.
+        epsilon: The budget ε.
+        rho: A zCDP budget.
+        risk: Upper bounds hold with probability 1 - risk.
+        eigenvalue: The least eigenvalue of E[aa'] of random contexts.
+
+    Returns:
+        The bounds, evaluated; one that is silent says why.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule, or there is no budget.
+
+    Example:
+        >>> from discreet import theory
+        >>> lines = theory.linear_bounds(3, horizon=1e6, rho=1.0)
+        >>> {line.side for line in lines} <= {"lower", "upper"}, len(lines) > 0
+        (True, True)
     """
     rounds = horizon_of(horizon)
     _one_budget(epsilon, 0.0, rho)
@@ -244,7 +270,29 @@ def best_lower(means: Sequence[float], epsilon: float, *, local: bool = False) -
 
 
 def bounds_of(result: Result) -> list[Line]:
-    """The bounds that speak about a simulated result: its kind of privacy, its law, its theorem."""
+    """The bounds that speak about a simulated result.
+
+    Those of its kind of privacy, on its environment, and the theorem about its policy.
+
+    Args:
+        result: A result of `simulate`.
+
+    Returns:
+        The bounds, evaluated at its horizon.
+
+    Raises:
+        InvalidArgument: If its environment is one that no bound speaks of.
+
+    Example:
+        >>> import discreet
+        >>> from discreet import theory
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> result = discreet.simulate(
+        ...     policy, discreet.Bernoulli([0.7, 0.4]), horizon=300, runs=2, seed=1
+        ... )
+        >>> [line.name for line in theory.bounds_of(result) if line.side == "lower"]
+        ['lai_robbins', 'view_private', 'private_bernoulli']
+    """
     _check_environment(result)
     means, rounds = result.means, result.horizon
     lines = []
@@ -273,7 +321,24 @@ def bounds_of(result: Result) -> list[Line]:
 
 
 def overlay(comparison: Comparison) -> dict[str, Callable[[Ints], Floats]]:
-    """The bounds of all results as functions of t, for `Comparison.plot(bounds=...)`."""
+    """The bounds of all results as functions of t, for `Comparison.plot(bounds=...)`.
+
+    Args:
+        comparison: The results of `compare`.
+
+    Returns:
+        The functions, by what the legend calls them.
+
+    Example:
+        >>> import discreet
+        >>> from discreet import theory
+        >>> found = discreet.compare(
+        ...     [discreet.policy("dp-imed", epsilon=1.0)], discreet.Bernoulli([0.7, 0.4]),
+        ...     horizon=300, runs=2, seed=1,
+        ... )
+        >>> sorted(theory.overlay(found))
+        ['lower bound, no privacy', 'lower bound, ε = 1']
+    """
     curves: dict[str, Callable[[Ints], Floats]] = {}
     for result in comparison:
         lines = [line for line in bounds_of(result) if line.value is not None]

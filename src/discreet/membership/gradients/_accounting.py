@@ -42,10 +42,22 @@ def claim(
 ) -> Budget:  # fmt: skip
     """The budget of `steps` releases of multiplier `noise`, each on a Poisson batch.
 
-    >>> claim(10.0, 100)
-    GaussianDP(mu=1.0)
-    >>> round(claim(1.0, 100, sampling=0.01, delta=1e-5).epsilon, 2)
-    0.72
+    Args:
+        noise: The noise multiplier γ.
+        steps: How many steps there are.
+        sampling: The probability with which a point enters a batch; 1 for all.
+        delta: The δ at which a sampled run is accounted.
+        neighbours: What neighbours differ by: adding or removing a point, or replacing one.
+
+    Returns:
+        The budget.
+
+    Example:
+        >>> from discreet.membership.gradients import claim
+        >>> claim(10.0, 100)
+        GaussianDP(mu=1.0)
+        >>> round(claim(1.0, 100, sampling=0.01, delta=1e-5).epsilon, 2)
+        0.72
     """
     check_run(noise, steps, sampling, delta, neighbours)
     if noise == 0.0:
@@ -57,7 +69,21 @@ def claim(
 
 
 def shuffled_claim(noise: float, epochs: int = 1, *, neighbours: str = ADD_OR_REMOVE) -> Budget:
-    """The budget of shuffled epochs: one release of multiplier `noise` per epoch and point."""
+    """The budget of shuffled epochs: one release of multiplier `noise` per epoch and point.
+
+    Args:
+        noise: The noise multiplier γ.
+        epochs: How many epochs there are.
+        neighbours: What neighbours differ by: adding or removing a point, or replacing one.
+
+    Returns:
+        The budget.
+
+    Example:
+        >>> from discreet.membership.gradients import shuffled_claim
+        >>> shuffled_claim(10.0, epochs=4)
+        GaussianDP(mu=0.2)
+    """
     return claim(noise, epochs, neighbours=neighbours)
 
 
@@ -105,6 +131,38 @@ def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float
     N(0, Tγ²). The likelihood ratio rises in the sum, so both hockey sticks are attained at one
     threshold. Hidden intermediate steps are what it credits; curved losses can do worse, so it is
     no guarantee.
+
+    Args:
+        noise: The noise multiplier γ.
+        steps: How many steps there are.
+        sampling: The probability with which a point enters a batch.
+        epsilon: The ε.
+
+    Returns:
+        The δ.
+
+    Args:
+        noise: The noise multiplier γ.
+        steps: How many steps there are.
+        sampling: The probability with which a point enters a batch.
+        epsilon: The ε.
+
+    Returns:
+        The δ.
+
+    Args:
+        noise: The noise multiplier γ.
+        steps: How many steps there are.
+        sampling: The probability with which a point enters a batch.
+        epsilon: The ε.
+
+    Returns:
+        The δ.
+
+    Example:
+        >>> from discreet.membership.gradients import last_iterate_delta
+        >>> round(last_iterate_delta(2.0, 4, 1.0, epsilon=1.0), 4)
+        0.1269
     """
     from scipy.special import ndtr
     from scipy.stats import binom
@@ -132,11 +190,22 @@ def last_iterate_delta(noise: float, steps: int, sampling: float, epsilon: float
 
 
 def last_iterate_epsilon(noise: float, steps: int, sampling: float, delta: float) -> float:
-    """The ε of the heuristic at δ.
+    """The ε of the last iterate for linear losses at δ; see `last_iterate_delta`: a heuristic.
 
-    >>> full = last_iterate_epsilon(2.0, 4, 1.0, 1e-5)  # every step: Gaussian with μ = √4/2
-    >>> round(full, 3)
-    4.377
+    Args:
+        noise: The noise multiplier γ.
+        steps: How many steps there are.
+        sampling: The probability with which a point enters a batch.
+        delta: The δ.
+
+    Returns:
+        The ε.
+
+    Example:
+        >>> from discreet.membership.gradients import last_iterate_epsilon
+        >>> full = last_iterate_epsilon(2.0, 4, 1.0, 1e-5)  # every step: Gaussian with μ = √4/2
+        >>> round(full, 3)
+        4.377
     """
     check_run(noise, steps, sampling, delta, ADD_OR_REMOVE)
 

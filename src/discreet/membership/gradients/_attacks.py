@@ -41,7 +41,17 @@ COMBINATIONS = ("sum", "centred sum", "log-mean-exp", "empirical", "max", "poiss
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The scores of T steps, and what is known of them without the canary."""
+    """The scores of T steps, and what is known of them without the canary.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import References, covariance_steps
+        >>> rng = np.random.default_rng(1)
+        >>> known = References.of(rng.normal(size=(200, 2)))
+        >>> steps = covariance_steps(known, np.array([1.0, 1.0]), rng.normal(size=(5, 2)), batch=4)
+        >>> len(steps.scores), steps.shift.shape
+        (5, (5,))
+    """
 
     scores: Array
     """(T,): s_t"""
@@ -147,10 +157,30 @@ def poisson_ratio(ratios: Array, sampling: float) -> Array:
 def covariance_steps(
     references: References, canary: Array, updates: Array, batch: int, means: Array | None = None
 ) -> Steps:
-    """The covariance attack on arrays of gradients, from whatever framework.
+    """The covariance attack on arrays of gradients, from whatever framework: one score per step.
 
-    `canary` is g* at every step (T, d) or one for all (d,); `updates` (T, d) are what is observed;
-    `means` (T, d), if given, are means of references estimated again at every step.
+    Args:
+        references: The ordinary gradients.
+        canary: The canary's gradient g*, one for all steps (d,) or one per step (T, d).
+        updates: The observed gradient of every step (T, d).
+        batch: Points in a batch.
+        means: Means of references estimated again at every step (T, d), if there are any.
+
+    Returns:
+        The scores, and what is known of them without the canary.
+
+    Raises:
+        InvalidArgument: If shapes do not match.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import References, covariance_steps
+        >>> rng = np.random.default_rng(1)
+        >>> known = References.of(rng.normal(size=(200, 2)))
+        >>> canary = np.array([3.0, 3.0])
+        >>> steps = covariance_steps(known, canary, np.array([[0.0, 0.0], [3.0, 3.0]]), batch=1)
+        >>> bool(steps.scores[1] > steps.scores[0])  # the second step held the canary
+        True
     """
     canary, updates = _checked(references.size, canary, updates)
     batch = count("batch", batch, fix="use batch=64")
@@ -172,18 +202,69 @@ def covariance_steps(
 
 
 def scalar_steps(canary: Array, updates: Array) -> Array:
-    """g*_t'g_batch: the scalar product attack (Dwork et al. 2015), one score per step."""
+    """The scalar product attack, g*_t'g_batch (Dwork et al. 2015): one score per step.
+
+    Args:
+        canary: The canary's gradient, one for all steps or one per step.
+        updates: The gradient of every step.
+
+    Returns:
+        The scores; high for members.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import scalar_steps
+        >>> scalar_steps(np.array([1.0, 0.0]), np.array([[0.5, 9.0], [-0.5, 9.0]])).tolist()
+        [0.5, -0.5]
+    """
     canary, updates = _checked(np.shape(updates)[-1], canary, updates)
     return np.asarray(np.einsum("ij,ij->i", np.broadcast_to(canary, updates.shape), updates))
 
 
 def glir_steps(references: References, canary: Array, updates: Array, batch: int) -> Array:
-    """GLiR (Leemann et al. 2023): -log F(S), F the distribution of S for a non-member; high for
-    members.
+    """GLiR (Leemann et al. 2023): one score per step, high for members.
+
+    It is -log F(S), F the distribution of S for a non-member.
 
     S = B |g_batch - g*|²_{Ĉ⁻¹} is noncentral χ² with d degrees and noncentrality B |μ̂ - g*|²_{Ĉ⁻¹}
     without the canary. S falls as the Gaussian likelihood ratio rises, affinely: the same test for
     a fixed target. The print takes F⁻¹ for F, an unsquared norm, and B - 1 for B.
+
+    Args:
+        references: The ordinary gradients.
+        canary: The canary's gradient g*, one for all steps (d,) or one per step (T, d).
+        updates: The observed gradient of every step (T, d).
+        batch: Points in a batch.
+
+    Returns:
+        The scores.
+
+    Args:
+        references: The ordinary gradients.
+        canary: The canary's gradient g*, one for all steps (d,) or one per step (T, d).
+        updates: The observed gradient of every step (T, d).
+        batch: Points in a batch.
+
+    Returns:
+        The scores.
+
+    Args:
+        references: The ordinary gradients.
+        canary: The canary's gradient g*, one for all steps (d,) or one per step (T, d).
+        updates: The observed gradient of every step (T, d).
+        batch: Points in a batch.
+
+    Returns:
+        The scores.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import References, glir_steps
+        >>> rng = np.random.default_rng(1)
+        >>> known = References.of(rng.normal(size=(200, 2)))
+        >>> scores = glir_steps(known, np.array([3.0, 3.0]), np.array([[0.0, 0.0], [3.0, 3.0]]), 1)
+        >>> bool(scores[1] > scores[0])
+        True
     """
     canary, updates = _checked(references.size, canary, updates)
     centre = batch * references.distances(np.atleast_2d(canary) - references.mean)
@@ -229,6 +310,15 @@ class SoftmaxTarget:
     then costs classes · d. The direction keeps the mean of θ_0, whose solution is known; what is
     observed is centred with the mean at θ_t, estimated on `fresh` points. These must not be among
     the references: on those the variance of a score comes out too small, by about 1 - d/n.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership import gradients
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = gradients.SoftmaxRegression(3, 2), rng.random((40, 3)), np.arange(40) % 2
+        >>> known = gradients.references_at(model, model.start(rng), x, y)
+        >>> gradients.SoftmaxTarget(known, model, np.ones(3), 0, batch=4).batch
+        4
     """
 
     def __init__(

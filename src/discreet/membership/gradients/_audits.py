@@ -51,7 +51,18 @@ REPLACE_WORDS = "training with the canary in place of a known point, all other p
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table: what is claimed, what was proved, by what, in how many runs."""
+    """One line of the table: what is claimed, what was proved, by what, in how many runs.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import DPSGD, SoftmaxRegression, audit_dpsgd
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(8, 2), rng.random((20, 8)), np.arange(20) % 2
+        >>> mechanism = DPSGD(model, x, y, model.start(rng), noise=4.0, steps=4)
+        >>> line = audit_dpsgd(mechanism, runs=50, canaries=10).lines[0]
+        >>> line.proved <= line.claimed, line.is_violation
+        (True, False)
+    """
 
     by: str
     audit: Audit
@@ -83,7 +94,18 @@ class Line:
 
 @dataclass(frozen=True)
 class AuditTable:
-    """The lines of an audit of DP-SGD."""
+    """The lines of an audit of DP-SGD; from `audit_dpsgd`.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import DPSGD, SoftmaxRegression, audit_dpsgd
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(8, 2), rng.random((20, 8)), np.arange(20) % 2
+        >>> mechanism = DPSGD(model, x, y, model.start(rng), noise=4.0, steps=4)
+        >>> found = audit_dpsgd(mechanism, runs=50, canaries=10)
+        >>> len(found.lines) > 0, found.delta
+        (True, 1e-05)
+    """
 
     lines: tuple[Line, ...]
     delta: float
@@ -148,12 +170,34 @@ def audit_dpsgd(
     claimed: DPSGD | None = None,
     seed: int = 1,
 ) -> AuditTable:
-    """Attack DP-SGD in several ways; every line has the stated confidence on its own.
+    """Attack DP-SGD in several ways, to see whether it keeps its claim.
 
-    `runs` a side for the games; `canaries` of which `guesses` are guessed for one run (default:
-    half). `canary` is a gradient (default: the Dirac that the data touch least), `point` one that
-    replaces the first (default: a blank image labelled 0). `claimed` is the mechanism whose claim
-    is audited, if the code is suspected to run another.
+    Every line of the table has the stated confidence on its own.
+
+    Args:
+        mechanism: The mechanism that is run.
+        canary: A gradient that is sent as it is. Default: the Dirac that the data touch least.
+        point: A point that replaces the first. Default: a blank image labelled 0.
+        methods: The attacks.
+        runs: Runs a side of each game.
+        canaries: Canaries of the audit in one run.
+        guesses: How many of them are guessed. Default: half.
+        delta: The δ at which ε is compared.
+        confidence: The confidence of each line.
+        claimed: The mechanism whose claim is audited, if the code is suspected to run another.
+        seed: Random seed.
+
+    Returns:
+        The table; `is_violation` says whether any line refutes the claim.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import DPSGD, SoftmaxRegression, audit_dpsgd
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(8, 2), rng.random((20, 8)), np.arange(20) % 2
+        >>> mechanism = DPSGD(model, x, y, model.start(rng), noise=4.0, steps=4)
+        >>> audit_dpsgd(mechanism, runs=50, canaries=10).is_violation
+        False
     """
     from .._result import Scores
 
@@ -255,6 +299,36 @@ def curve_audit(scores: Scores, claimed: DPSGD, delta: float, confidence: float)
     That threshold is fixed before any run, so all runs count. A multiplier is ruled out if its
     curve does not allow the power and level at their limits; curves shrink as the multiplier grows,
     so the least multiplier ruled out gives the largest ε(δ).
+
+    Args:
+        scores: The scores of a game against the mechanism.
+        claimed: The mechanism whose claim is audited.
+        delta: The δ at which ε is given.
+        confidence: The confidence of the limits.
+
+    Returns:
+        The audit.
+
+    Args:
+        scores: The scores of a game against the mechanism.
+        claimed: The mechanism whose claim is audited.
+        delta: The δ at which ε is given.
+        confidence: The confidence of the limits.
+
+    Returns:
+        The audit.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership import Scores
+        >>> from discreet.membership.gradients import DPSGD, SoftmaxRegression, curve_audit
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((8, 3)), np.arange(8) % 2
+        >>> claimed = DPSGD(model, x, y, model.start(rng), noise=4.0, steps=4)
+        >>> scores = Scores(rng.normal(3.0, 1.0, 500), rng.normal(-3.0, 1.0, 500))  # told apart
+        >>> found = curve_audit(scores, claimed, delta=1e-5, confidence=0.95)
+        >>> found.epsilon_lower > 1.0
+        True
     """
     alarms = int((scores.nonmembers > 0.0).sum())
     misses = int((scores.members <= 0.0).sum())

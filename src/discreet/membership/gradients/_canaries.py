@@ -30,7 +30,16 @@ CHUNK = 512
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Candidates by how much they leak."""
+    """Candidates by how much they leak; from `rank`.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import References, rank
+        >>> known = References.of(np.random.default_rng(1).normal(size=(200, 2)))
+        >>> found = rank(known, np.array([[0.0, 0.1], [3.0, 3.0], [1.0, 0.0]]))
+        >>> found.easiest, found.median, found.hardest
+        (1, 2, 0)
+    """
 
     distances: Array
     """|g - μ̂|² in Ĉ⁻¹ of every candidate; divided by B, the leakage of a batch"""
@@ -55,7 +64,26 @@ class Ranking:
 
 
 def rank(references: References, candidates: Array | Factors, *, among: bool = False) -> Ranking:
-    """Mahalanobis selection; `among=True` if each candidate is one of the references."""
+    """Rank candidates by how much they leak: by their Mahalanobis distance from ordinary gradients.
+
+    Args:
+        references: The ordinary gradients.
+        candidates: Gradients to choose from, one per line, or the factors of a softmax layer.
+        among: Whether each candidate is one of the references.
+
+    Returns:
+        The ranking.
+
+    Raises:
+        InvalidArgument: If there are no candidates.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import References, rank
+        >>> known = References.of(np.random.default_rng(1).normal(size=(200, 2)))
+        >>> rank(known, np.array([[0.0, 0.1], [3.0, 3.0]])).easiest
+        1
+    """
     if not len(candidates):
         raise InvalidArgument("candidates", "hold at least one", 0, "give gradients to choose from")
     return Ranking(references.mahalanobis(candidates, among=among))
@@ -69,6 +97,41 @@ def best_gradient(
     max |g - μ|²_A, A = (Ĉ + λI)⁻¹, |g| <= R, is convex, so g <- R A(g - μ)/|A(g - μ)| never lowers
     it; from the direction of least variance, with either sign. For μ = 0 that direction is the
     answer, m = R²/λ_min. Against DP-SGD let the ridge be γ²c²/B, the noise that hides the canary.
+
+    Args:
+        references: The ordinary gradients.
+        norm: The largest norm, R.
+        rounds: Steps of the iteration, at most.
+        tolerance: It ends when the gradient moves by less.
+
+    Returns:
+        The gradient.
+
+    Args:
+        references: The ordinary gradients.
+        norm: The largest norm, R.
+        rounds: Steps of the iteration, at most.
+        tolerance: It ends when the gradient moves by less.
+
+    Returns:
+        The gradient.
+
+    Args:
+        references: The ordinary gradients.
+        norm: The largest norm, R.
+        rounds: Steps of the iteration, at most.
+        tolerance: It ends when the gradient moves by less.
+
+    Returns:
+        The gradient.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import References, best_gradient
+        >>> ordinary = np.random.default_rng(1).normal(size=(400, 2)) * [5.0, 1.0]
+        >>> found = best_gradient(References.of(ordinary), norm=2.0)
+        >>> abs(found).round(1).tolist()  # where ordinary gradients vary least
+        [0.0, 2.0]
     """
     positive("norm", norm)
     rng = np.random.default_rng(0)  # any start that is not orthogonal to the answer
@@ -96,7 +159,28 @@ def best_gradient(
 
 
 def dirac(references: References, norm: float, *, coordinate: int | None = None) -> Array:
-    """R e_j; by default j is the coordinate with the largest |R e_j - μ̂|², which leaks most."""
+    """A gradient along one coordinate, R e_j: the usual canary.
+
+    By default j is the coordinate with the largest |R e_j - μ̂|², which leaks most.
+
+    Args:
+        references: The ordinary gradients.
+        norm: Its norm, R.
+        coordinate: The coordinate j, if it is chosen.
+
+    Returns:
+        The gradient.
+
+    Raises:
+        InvalidArgument: If there is no such coordinate.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import References, dirac
+        >>> ordinary = np.random.default_rng(1).normal(size=(400, 2)) * [5.0, 1.0]
+        >>> dirac(References.of(ordinary), norm=2.0).tolist()
+        [0.0, 2.0]
+    """
     positive("norm", norm)
     if coordinate is None:
         coordinate = int(quiet_coordinates(references, norm)[0])
@@ -121,19 +205,66 @@ def quiet_coordinates(references: References, norm: float) -> Array:
 
 
 def random_direction(size: int, norm: float, rng: Generator) -> Array:
-    """A gradient of a given norm in a uniformly random direction."""
+    """A gradient of a given norm in a uniformly random direction.
+
+    Args:
+        size: How many entries it has.
+        norm: Its norm.
+        rng: The generator.
+
+    Returns:
+        The gradient.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import random_direction
+        >>> found = random_direction(5, 2.0, np.random.default_rng(1))
+        >>> round(float(np.linalg.norm(found)), 6)
+        2.0
+    """
     positive("norm", norm)
     direction = rng.normal(size=size)
     return norm * direction / np.linalg.norm(direction)
 
 
 def blank(x: Array) -> Array:
-    """An image of zeros, shaped like the one that is given."""
+    """An image of zeros: the simplest canary.
+
+    Args:
+        x: An image of the shape that is wanted.
+
+    Returns:
+        The image.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import blank
+        >>> blank(np.ones((2, 2))).tolist()
+        [[0.0, 0.0], [0.0, 0.0]]
+    """
     return np.zeros_like(x)
 
 
 def mislabelled(model: Model, theta: Array, x: Array, y: int) -> int:
-    """The label that the model finds least likely for this image, other than the true one."""
+    """The label that the model finds least likely for an image, other than the true one.
+
+    Args:
+        model: The model.
+        theta: Its parameters.
+        x: The image.
+        y: Its true label.
+
+    Returns:
+        The label.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import SoftmaxRegression, mislabelled
+        >>> model = SoftmaxRegression(2, 3)
+        >>> theta = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]).ravel()
+        >>> mislabelled(model, theta, np.array([1.0, 0.0]), y=0)
+        2
+    """
     scores = model.logits(theta, x[None])[0].copy()
     scores[y] = math.inf
     return int(scores.argmin())
@@ -150,12 +281,51 @@ def canife(
     steps: int = 100,
     box: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[Array, list[float]]:
-    """CANIFE (Maddock et al. 2022): descend Σ_i <u_i, g*>² + max(c - |g*|, 0)² in the image.
+    """CANIFE (Maddock et al. 2022): make an image whose gradient few ordinary gradients resemble.
+
+    It descends Σ_i <u_i, g*>² + max(c - |g*|, 0)² in the image.
 
     g* is the gradient in the softmax layer, u_i those of the references. Minimising g'Cg is not
     maximising g'C⁻¹g: (g'g)² <= (g'Cg)(g'C⁻¹g), so it raises a lower bound on the leakage, which it
     attains at eigenvectors only. Steps are halved until the loss falls, so it never rises; returns
     the image and the loss after every step.
+
+    Args:
+        model: The model.
+        theta: Its parameters.
+        known: The references, as factors of the softmax layer.
+        x: The image to begin with.
+        y: Its label.
+        clip: The clip c.
+        steps: Steps of the descent, at most.
+        box: The range of a pixel.
+
+    Returns:
+        The image, and the loss after every step.
+
+    Args:
+        model: The model.
+        theta: Its parameters.
+        known: The references, as factors of the softmax layer.
+        x: The image to begin with.
+        y: Its label.
+        clip: The clip c.
+        steps: Steps of the descent, at most.
+        box: The range of a pixel.
+
+    Returns:
+        The image, and the loss after every step.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import SoftmaxRegression, canife
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((20, 3)), np.arange(20) % 2
+        >>> theta = model.start(rng)
+        >>> known = model.layer(theta, x, y)
+        >>> image, lost = canife(model, theta, known, np.full(3, 0.5), 0, clip=1.0, steps=5)
+        >>> image.shape, lost[-1] <= lost[0]
+        ((3,), True)
     """
     positive("clip", clip)
     image = np.array(x, float)

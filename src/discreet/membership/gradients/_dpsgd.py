@@ -42,7 +42,18 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GradientCanaries:
-    """Gradients that are sent as they are, whatever the parameters; clipped like all others."""
+    """Gradients that are sent as they are, whatever the parameters; clipped like all others.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import DPSGD, GradientCanaries, SoftmaxRegression
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((8, 3)), np.arange(8) % 2
+        >>> mechanism = DPSGD(model, x, y, model.start(rng), clip=1.0)
+        >>> canaries = GradientCanaries(2.0 * np.eye(8)[:2])
+        >>> float(canaries.sent(mechanism, model.start(rng)[None]).max())  # clipped
+        1.0
+    """
 
     gradients: Array
     """(M, d)"""
@@ -64,6 +75,15 @@ class PointCanary:
 
     With `instead`, another point takes part where the canary does not: neighbours that differ by
     replacing one point. The shift is then the difference of their gradients.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import DPSGD, PointCanary, SoftmaxRegression
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((8, 3)), np.arange(8) % 2
+        >>> mechanism = DPSGD(model, x, y, model.start(rng))
+        >>> PointCanary(np.zeros(3), 0).sent(mechanism, model.start(rng)[None]).shape
+        (1, 1, 8)
     """
 
     x: Array
@@ -83,7 +103,17 @@ class PointCanary:
 
 @dataclass(frozen=True, eq=False)
 class DPSGD:
-    """DP-SGD on one data set: clip c, multiplier γ, T steps on Poisson batches (rate 1: all)."""
+    """DP-SGD on one data set: clip c, multiplier γ, T steps on Poisson batches (rate 1: all).
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import DPSGD, SoftmaxRegression
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((8, 3)), np.arange(8) % 2
+        >>> mechanism = DPSGD(model, x, y, model.start(rng), noise=4.0, steps=16)
+        >>> mechanism.steps, mechanism.noise
+        (16, 4.0)
+    """
 
     model: Model
     x: Array

@@ -69,7 +69,17 @@ class Attacker(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Epoch:
-    """A game of one epoch: a model, where it starts, a pool of points, and how it is trained."""
+    """A game of one epoch: a model, where it starts, a pool of points, and how it is trained.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import Epoch, SoftmaxRegression
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((20, 3)), np.arange(20) % 2
+        >>> game = Epoch(model, model.start(rng), x, y, size=16, batch=4)
+        >>> game.steps, game.run(rng).updates.shape
+        (4, (4, 8))
+    """
 
     model: Model
     start: Array
@@ -234,9 +244,40 @@ def play_epochs(
     threads: int | None = None,
     progress: bool | None = False,
 ) -> dict[tuple[str, str], Scores]:
-    """Scores by target and attack, `games` a side; a seed fixes every number, whatever the number
-    of threads. Default: all cores where NumPy's own threads are off (OMP_NUM_THREADS=1), else one:
-    the two kinds would slow each other down."""
+    """Play a game of one epoch against every target; scores by target and attack.
+
+    A seed fixes every number, whatever the number of threads.
+
+    Args:
+        game: The game.
+        targets: Points and labels, by name; none of them in the pool.
+        references: The ordinary gradients.
+        games: Games a side.
+        fresh: Points to estimate the mean at each step; not among the references.
+        seed: Random seed.
+        threads: Default: all cores where NumPy's own threads are off (OMP_NUM_THREADS=1), else one:
+            the two kinds would slow each other down.
+        progress: Whether to show a bar.
+
+    Returns:
+        The scores.
+
+    Raises:
+        InvalidArgument: If a target is in the pool.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership import gradients
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = gradients.SoftmaxRegression(3, 2), rng.random((60, 3)), np.arange(60) % 2
+        >>> start = model.start(rng)
+        >>> game = gradients.Epoch(model, start, x[:20], y[:20], size=16, batch=4, rate=0.1)
+        >>> known = gradients.references_at(model, start, x[20:], y[20:])
+        >>> targets = {"blank": (np.zeros(3), 0)}
+        >>> found = gradients.play_epochs(game, targets, known, games=3)
+        >>> next(iter(found.values())).rounds
+        (3, 3)
+    """
     from .._result import Scores
 
     games = count("games", games, least=2, fix="use games=100")

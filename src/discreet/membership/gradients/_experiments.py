@@ -174,7 +174,20 @@ def fashion_experiment(
     seed: int = 1,
     cache: bool | str | Path = True,
 ) -> Experiment:
-    """Softmax regression on Fashion-MNIST, all 784 pixels."""
+    """Softmax regression on Fashion-MNIST, all 784 pixels, ready to be attacked.
+
+    Args:
+        path: The folder of the data. Default: where it is looked for unasked.
+        scale: How much of the data plays which part.
+        seed: Random seed.
+        cache: Whether references are kept, or where; see `references_at`.
+
+    Returns:
+        The experiment; `play` attacks it.
+
+    Raises:
+        NoData: If the data are not on this machine.
+    """
     return prepare(*subject("fashion-mnist", path), scale, seed=seed, cache=cache)
 
 
@@ -185,10 +198,38 @@ def cifar_experiment(
     seed: int = 1,
     cache: bool | str | Path = True,
 ) -> Experiment:
-    """The small net on CIFAR-10, attacked through its last layer."""
+    """The small net on CIFAR-10, attacked through its last layer.
+
+    Args:
+        path: The folder of the data. Default: where it is looked for unasked.
+        scale: How much of the data plays which part.
+        seed: Random seed.
+        cache: Whether references are kept, or where; see `references_at`.
+
+    Returns:
+        The experiment; `play` attacks it.
+
+    Raises:
+        NoData: If the data are not on this machine.
+    """
     return prepare(*subject("cifar-10", path), scale, seed=seed, cache=cache)
 
 
 def sample_experiment(*, scale: Scale = SAMPLE, seed: int = 1, net: bool = False) -> Experiment:
-    """The shipped sample: softmax regression on 7 × 7 averages, or a tiny net on the images."""
+    """The shipped sample: softmax regression on 7 × 7 averages, or a tiny net on the images.
+
+    Args:
+        scale: How much of the data plays which part.
+        seed: Random seed.
+        net: Whether it is the net.
+
+    Returns:
+        The experiment; `play` attacks it.
+
+    Example:
+        >>> from discreet.membership.gradients import sample_experiment
+        >>> found = sample_experiment()
+        >>> sorted(found.targets)
+        ['easiest', 'hardest', 'median']
+    """
     return prepare(*subject("sample-net" if net else "sample"), scale, seed=seed)

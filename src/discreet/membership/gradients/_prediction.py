@@ -40,8 +40,13 @@ POINTS = 4_000
 
 @dataclass(frozen=True)
 class Prediction:
-    """The distribution of a centred sum: by how much a member moves it, and how far it varies
-    anyway."""
+    """The predicted distribution of a centred sum: how far a member moves it, and its deviation.
+
+    Example:
+        >>> from discreet.membership.gradients import Prediction
+        >>> round(Prediction(shift=1.0, deviation=1.0).auc, 3)
+        0.76
+    """
 
     shift: float
     deviation: float
@@ -66,9 +71,30 @@ def predicted_sum(
     points: int = POINTS,
     frozen: bool = False,
 ) -> Prediction:
-    """The centred sum's shift and deviation for a target, from one run of the game without it.
+    """What the centred sum of an attack must reach for a target, from one run without it.
 
-    `frozen`: the frozen sum's.
+    Args:
+        game: The game.
+        target: The target's point and label.
+        references: The ordinary gradients.
+        seed: Random seed, or a generator.
+        steps: Steps at which the deviation is estimated.
+        points: Points by which it is.
+        frozen: Whether it is about the frozen sum.
+
+    Returns:
+        Shift and deviation.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership import gradients
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = gradients.SoftmaxRegression(3, 2), rng.random((60, 3)), np.arange(60) % 2
+        >>> start = model.start(rng)
+        >>> game = gradients.Epoch(model, start, x[:20], y[:20], size=16, batch=4, rate=0.1)
+        >>> known = gradients.references_at(model, start, x[20:], y[20:])
+        >>> gradients.predicted_sum(game, (np.zeros(3), 0), known).auc > 0.5
+        True
     """
     attack = attacker(references, game.model, *target, game.batch)
     rng = np.random.default_rng(seed)

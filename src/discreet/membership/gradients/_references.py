@@ -228,10 +228,28 @@ def references_at(
     ridge: float = RIDGE,
     cache: bool | str | Path = False,
 ) -> References:
-    """References of a model's softmax layer at given parameters, from points of their own.
+    """References of a model's softmax layer at given parameters, from points that are not attacked.
 
-    `cache=True` keeps them in the folder `references` of the cache folder (`$DISCREET_CACHE`, else
-    the user's), a path in that folder, under a digest of parameters, points and ridge.
+    Args:
+        model: The model.
+        theta: Its parameters.
+        x: The points.
+        y: Their labels.
+        ridge: What is added to the diagonal of the covariance.
+        cache: Whether they are kept in the folder `references` of the cache folder
+            (`$DISCREET_CACHE`, else the user's); or a path in that folder. They are found again by
+            a digest of parameters, points and ridge.
+
+    Returns:
+        The references.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import SoftmaxRegression, references_at
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((40, 3)), np.arange(40) % 2
+        >>> references_at(model, model.start(rng), x, y).count
+        40
     """
     file = None
     if cache:

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
 
 class Trace(NamedTuple):
-    """What an observer of every step sees."""
+    """What an observer of every step sees.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import Trace
+        >>> trace = Trace.of(np.array([[1.0], [0.5], [0.25]]), rates=0.1)
+        >>> trace.updates.round(3).tolist()
+        [[5.0], [2.5]]
+    """
 
     parameters: Array
     """(T + 1, d): θ_0, …, θ_T"""
@@ -89,7 +97,15 @@ class Counted:
 
 
 class FullBatch(Counted):
-    """All points in every step."""
+    """All points in every step of gradient descent.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import FullBatch
+        >>> batches = FullBatch(2)  # steps
+        >>> [batch.tolist() for batch in batches.draw(3, np.random.default_rng(1))]
+        [[0, 1, 2], [0, 1, 2]]
+    """
 
     def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
         """All of them, again and again."""
@@ -104,7 +120,15 @@ class FullBatch(Counted):
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Epochs: the points are shuffled and cut into batches; an incomplete last one is left out."""
+    """Epochs: the points are shuffled and cut into batches; an incomplete last one is left out.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import Shuffled
+        >>> batches = Shuffled(batch=2, epochs=1)
+        >>> batches.steps(5), len(list(batches.draw(5, np.random.default_rng(1))))
+        (2, 2)
+    """
 
     batch: int = 64
     epochs: int = 1
@@ -129,7 +153,15 @@ class Shuffled:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Every point enters a step with probability `rate`, independently of all else."""
+    """Every point enters a step with probability `rate`, independently of all else.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import Poisson
+        >>> batches = Poisson(rate=0.5, count=2)
+        >>> len(list(batches.draw(10, np.random.default_rng(1)))), batches.divisor(10)
+        (2, 5.0)
+    """
 
     rate: float
     count: int = 1
@@ -153,7 +185,14 @@ class Poisson:
 
 
 class Single(Counted):
-    """Stochastic gradient descent: one point drawn uniformly in every step."""
+    """Stochastic gradient descent: one point drawn uniformly in every step.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import Single
+        >>> [len(batch) for batch in Single(3).draw(5, np.random.default_rng(1))]
+        [1, 1, 1]
+    """
 
     def draw(self, n: int, rng: Generator) -> Iterator[NDArray[int64]]:
         """One at a time, with replacement."""
@@ -167,7 +206,17 @@ class Single(Counted):
 
 @dataclass(frozen=True)
 class Trainer:
-    """A way to train: batches, learning rate, and for DP-SGD a clip and a noise multiplier."""
+    """A way to train: batches, learning rate, and for DP-SGD a clip and a noise multiplier.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import Shuffled, SoftmaxRegression, Trainer
+        >>> rng = np.random.default_rng(1)
+        >>> model, x, y = SoftmaxRegression(3, 2), rng.random((8, 3)), np.arange(8) % 2
+        >>> trace = Trainer(Shuffled(batch=4)).train(model, x, y, model.start(rng), rng)
+        >>> trace.updates.shape  # steps, parameters
+        (2, 8)
+    """
 
     batches: Batches
     rate: float = 1e-3

@@ -43,11 +43,30 @@ State = TypeVar("State", bound=NamedTuple)
 
 
 class NotAffine(Exception):
-    """A kernel did something to a reward, or to noise, that forms cannot follow."""
+    """A kernel did something to a reward, or to noise, that forms cannot follow.
+
+    Example:
+        >>> from discreet.privacy.verification import NotAffine, Tape
+        >>> reward = Tape().reward(1.0, 1.0, first=1, rounds=1)
+        >>> try:
+        ...     reward > 0.5
+        ... except NotAffine as refused:
+        ...     print(refused)
+        it compares, and so branches on, a number that is not public
+    """
 
 
 class Form:
-    """constant + Σ coefficient · symbol; symbols are numbered in the order of their making."""
+    """A number that a kernel computes from symbols: constant + Σ coefficient · symbol.
+
+    Symbols are numbered in the order of their making.
+
+    Example:
+        >>> from discreet.privacy.verification import Form
+        >>> number = 2.0 * Form.symbol(0) - Form.symbol(1) + 3.0
+        >>> number.coefficients, number.constant
+        (array([ 2., -1.]), 3.0)
+    """
 
     __array_ufunc__ = None  # numpy numbers leave arithmetic with forms to the form
     __hash__ = None  # type: ignore[assignment]
@@ -219,7 +238,14 @@ class Unknown:
 
 
 class RewardForm(Form):
-    """One reward as it came, and beside it what a fixed map makes of it, in a range again."""
+    """One reward as it came, and beside it what a fixed map makes of it, in a range again.
+
+    Example:
+        >>> from discreet.privacy.verification import Tape
+        >>> reward = Tape().reward(1.0, 1.0, first=1, rounds=1)
+        >>> type(reward).__name__, reward.width
+        ('RewardForm', 1.0)
+    """
 
     __slots__ = ("mapped", "width")
     mapped: Form
@@ -238,6 +264,13 @@ class Symbol:
     A reward: `scale` is the width of its range. A noise: `law` and `scale`, with `delta` for
     truncated Laplace noise of ε = 1/scale. A response: `scale` is the ε that it costs the reward
     `of`.
+
+    Example:
+        >>> from discreet.privacy.verification import Tape
+        >>> tape = Tape()
+        >>> _ = tape.noise("laplace", 2.0)
+        >>> tape.symbols[0].law, tape.symbols[0].scale
+        ('laplace', 2.0)
     """
 
     law: str
@@ -256,6 +289,15 @@ class Tape:
     """All symbols of one walk, and the numbers that were published, in their order.
 
     Handed to the kernels as their generator: `noise(scale, rng)` becomes a new symbol.
+
+    Example:
+        >>> from discreet.privacy.verification import Tape
+        >>> tape = Tape()
+        >>> reward = tape.reward(1.0, 1.0, first=1, rounds=1)
+        >>> tape.publish(reward + tape.noise("laplace", 2.0), 0)
+        0.5
+        >>> len(tape.numbers), [symbol.law for symbol in tape.symbols]
+        (1, ['reward', 'reward', 'laplace'])
     """
 
     def __init__(self, value: Callable[[int], float] | None = None, most: int = 1 << 30) -> None:
@@ -326,6 +368,14 @@ class Cells:
     """A flat sequence of a ledger that notes which of its entries were used.
 
     Kernels take it for a sequence of floats or of integers, so what is read has no type.
+
+    Example:
+        >>> from discreet.privacy.verification import Cells, Tape
+        >>> tape = Tape()
+        >>> ledger = Cells(tape, "ledger.total", [0.0, 0.0])
+        >>> ledger[1] += 2.0
+        >>> ledger.cells, tape.touched
+        ([0.0, 2.0], {('ledger.total', 1)})
     """
 
     __slots__ = ("cells", "name", "tape")
@@ -360,7 +410,16 @@ class Cells:
 
 
 class PublicCells(Cells):
-    """The same for the view: whatever is written is public, and a plain number when read."""
+    """Cells of the view: whatever is written is public, and a plain number when read.
+
+    Example:
+        >>> from discreet.privacy.verification import PublicCells, Tape
+        >>> tape = Tape()
+        >>> view = PublicCells(tape, "view.value", [0.0])
+        >>> view[0] = tape.reward(1.0, 1.0, first=1, rounds=1) + tape.noise("laplace", 2.0)
+        >>> view[0], len(tape.numbers)
+        (0.5, 1)
+    """
 
     __slots__ = ()
 
@@ -372,7 +431,14 @@ class PublicCells(Cells):
 
 
 class Values(PublicCells):
-    """Released values: a kernel that reads them again may do other things for other values."""
+    """Released values: a kernel that reads them again may do other things for other values.
+
+    Example:
+        >>> from discreet.privacy.verification import Tape, Values
+        >>> tape = Tape()
+        >>> Values(tape, "view.value", [0.5])[0], tape.read_values
+        (0.5, True)
+    """
 
     __slots__ = ()
 
@@ -382,7 +448,30 @@ class Values(PublicCells):
 
 
 def cells(tape: Tape, name: str, state: State, kind: type[Cells] = Cells) -> State:
-    """A NamedTuple of arrays with cells for arrays."""
+    """A NamedTuple of arrays with cells in place of arrays, so that what is used is noted.
+
+    Args:
+        tape: The tape that notes it.
+        name: What errors call the NamedTuple.
+        state: The NamedTuple.
+        kind: The kind of cells.
+
+    Returns:
+        A NamedTuple of the same type.
+
+    Raises:
+        NotAffine: If an array has more than one dimension.
+
+    Example:
+        >>> from typing import NamedTuple
+        >>> import numpy as np
+        >>> from discreet.privacy.verification import Tape, cells
+        >>> class Ledger(NamedTuple):
+        ...     total: np.ndarray
+        >>> ledger = cells(Tape(), "ledger", Ledger(np.zeros(2)))
+        >>> ledger.total.name, len(ledger.total)
+        ('ledger.total', 2)
+    """
     found: list[object] = []
     for field, value in state._asdict().items():
         flat = value.tolist() if hasattr(value, "tolist") else value

@@ -21,7 +21,15 @@ UNSEEN = 1e-6
 
 @dataclass(frozen=True)
 class Worst:
-    """The reward that pays most."""
+    """The reward that pays most: its arm, its batch, and the path on which it does.
+
+    Example:
+        >>> import discreet
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> found = discreet.verify(policy, arms=2, horizon=50)
+        >>> found.worst.noises >= 1  # so many noises hide it
+        True
+    """
 
     arm: int
     """whose reward it is; -1 where arms play no part"""
@@ -49,6 +57,13 @@ class Verification:
     `holds` is True only where every public path was covered up to the horizon. It is None where
     nothing could be computed (`reason` then says why), and where walks ended sooner: `holds_for`
     says how far the claim is known to hold.
+
+    Example:
+        >>> import discreet
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> found = discreet.verify(policy, arms=2, horizon=50)
+        >>> found.holds, found.computed, found.exact
+        (True, Pure(epsilon=1.0), True)
     """
 
     policy: str
@@ -190,7 +205,20 @@ class Verification:
 
 
 def main_number(budget: Budget) -> float:
-    """ε, ρ or μ."""
+    """The number that a budget is known by: its ε, ρ or μ.
+
+    Args:
+        budget: The budget.
+
+    Returns:
+        The number.
+
+    Example:
+        >>> from discreet import ZCDP
+        >>> from discreet.privacy.verification import main_number
+        >>> main_number(ZCDP(0.5))
+        0.5
+    """
     match budget:
         case ZCDP(rho=rho):
             return rho
@@ -202,7 +230,21 @@ def main_number(budget: Budget) -> float:
 
 
 def within(computed: Budget, claimed: Budget) -> bool:
-    """Whether a budget of the same kind is at most another, up to rounding."""
+    """Whether a budget of the same kind is at most another, up to rounding.
+
+    Args:
+        computed: What is spent.
+        claimed: What was claimed.
+
+    Returns:
+        Whether the claim covers it.
+
+    Example:
+        >>> from discreet import Pure
+        >>> from discreet.privacy.verification import within
+        >>> within(Pure(0.9), Pure(1.0)), within(Pure(1.1), Pure(1.0))
+        (True, False)
+    """
     if isinstance(computed, Approximate) and isinstance(claimed, Approximate):
         if computed.delta > claimed.delta * (1.0 + ROUNDING):
             return False
@@ -214,7 +256,22 @@ def within(computed: Budget, claimed: Budget) -> bool:
 
 
 def spent(loss: Loss, claimed: Budget, whole: bool = False) -> Budget:
-    """A loss in the kind of budget that was claimed."""
+    """A loss in the kind of budget that was claimed.
+
+    Args:
+        loss: What one reward costs.
+        claimed: The claim.
+        whole: Whether the noise is in whole numbers.
+
+    Returns:
+        A budget of the same kind as the claim; at least what is spent.
+
+    Example:
+        >>> from discreet import Pure
+        >>> from discreet.privacy.verification import Loss, spent
+        >>> spent(Loss(laplace=0.5, numbers=1), Pure(1.0))
+        Pure(epsilon=0.5)
+    """
     pure = loss.laplace + loss.truncated[0] + loss.response
     epsilon, delta = loss.truncated
     squares = loss.laplace_squares + loss.response_squares + epsilon * epsilon / 2.0
@@ -239,6 +296,29 @@ def is_tight(loss: Loss, claimed: Budget, whole: bool = False) -> bool:
 
     Laplace noise counted as zCDP is bounded by ε²/2, and discrete Gaussian noise by the formulas of
     the continuous one; two truncated noises are composed by adding up.
+
+    Args:
+        loss: What one reward costs.
+        claimed: The claim.
+        whole: Whether the noise is in whole numbers.
+
+    Returns:
+        Whether there is nothing to gain.
+
+    Args:
+        loss: What one reward costs.
+        claimed: The claim.
+        whole: Whether the noise is in whole numbers.
+
+    Returns:
+        Whether there is nothing to gain.
+
+    Example:
+        >>> from discreet import ZCDP, Pure
+        >>> from discreet.privacy.verification import Loss, is_tight
+        >>> loss = Loss(laplace=0.5, laplace_squares=0.125, numbers=1)
+        >>> is_tight(loss, Pure(1.0)), is_tight(loss, ZCDP(1.0))
+        (True, False)
     """
     if isinstance(claimed, Pure) or loss == Loss():
         return True

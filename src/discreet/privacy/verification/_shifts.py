@@ -54,7 +54,13 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class Loss:
-    """What one reward costs, by the distribution of the noise that hides it."""
+    """What one reward costs, by the distribution of the noise that hides it.
+
+    Example:
+        >>> from discreet.privacy.verification import Loss
+        >>> Loss(laplace=0.5, numbers=1).is_finite
+        True
+    """
 
     laplace: float = 0.0
     """Σ |s|/b"""
@@ -92,7 +98,17 @@ UNHIDDEN = Loss(*(math.inf,) * 3)
 
 @dataclass(frozen=True)
 class System:
-    """The numbers of one path: A, B, what the columns stand for, and which rows brought which."""
+    """The numbers of one path: A, B, what the columns stand for, and which numbers brought which.
+
+    Example:
+        >>> from discreet.privacy.verification import System, Tape
+        >>> tape = Tape()
+        >>> reward = tape.reward(1.0, 1.0, first=1, rounds=1)
+        >>> _ = tape.publish(reward + tape.noise("laplace", 2.0), 0)
+        >>> system = System.of(tape)
+        >>> system.noises.tolist(), system.unique
+        ([[1.0]], True)
+    """
 
     rewards: Floats
     noises: Floats
@@ -216,7 +232,15 @@ def _pivots(columns: Floats, kinds: list[Symbol]) -> tuple[list[int], list[int],
 
 @dataclass(frozen=True)
 class Candidate:
-    """A reward of a walk, what it costs at most, and whether that is the least."""
+    """A reward of a walk, what it costs at most, and whether that is the least.
+
+    Example:
+        >>> from discreet.privacy.verification import Tape, losses
+        >>> tape = Tape()
+        >>> _ = tape.publish(tape.reward(1.0, 1.0, first=1, rounds=1), 0)  # without noise
+        >>> [each.loss.is_finite for each in losses(tape)[1]]
+        [True, False]
+    """
 
     loss: Loss
     symbol: int
@@ -224,7 +248,24 @@ class Candidate:
 
 
 def losses(tape: Tape, whole: bool = False) -> tuple[System, list[Candidate]]:
-    """What every reward of a walk costs, by shifts that are found number by number."""
+    """What every reward of a walk costs, by shifts that are found number by number.
+
+    Args:
+        tape: The walk.
+        whole: Whether the noise is in whole numbers.
+
+    Returns:
+        The numbers of the walk as a system, and a candidate for each reward.
+
+    Example:
+        >>> from discreet.privacy.verification import Tape, losses
+        >>> tape = Tape()
+        >>> reward = tape.reward(1.0, 1.0, first=1, rounds=1)
+        >>> _ = tape.publish(reward + tape.noise("laplace", 2.0), 0)
+        >>> system, candidates = losses(tape)
+        >>> max(each.loss.laplace for each in candidates)  # ε = 1/b
+        0.5
+    """
     system = System.of(tape)
     shifts, hidden = system.shifts()
     responses: dict[int, list[float]] = {}
@@ -246,7 +287,27 @@ def losses(tape: Tape, whole: bool = False) -> tuple[System, list[Candidate]]:
 
 
 def sharpened(system: System, tape: Tape, candidate: Candidate, whole: bool = False) -> Candidate:
-    """The same reward at its least cost, where several shifts hide it."""
+    """The same reward at its least cost, where several shifts hide it.
+
+    Args:
+        system: The numbers of the walk.
+        tape: The walk.
+        candidate: The reward, with an upper bound of its cost.
+        whole: Whether the noise is in whole numbers.
+
+    Returns:
+        A candidate that costs no more; the given one where noises are of several kinds.
+
+    Example:
+        >>> from discreet.privacy.verification import Tape, losses, sharpened
+        >>> tape = Tape()
+        >>> reward = tape.reward(1.0, 1.0, first=1, rounds=1)
+        >>> both = tape.noise("laplace", 2.0) + 2.0 * tape.noise("laplace", 2.0)
+        >>> _ = tape.publish(reward + both, 0)
+        >>> system, candidates = losses(tape)
+        >>> [sharpened(system, tape, each).loss.laplace for each in candidates]
+        [0.0, 0.25]
+    """
     place = system.reward_symbols.index(candidate.symbol)
     try:
         shift = system.cheapest(place)
@@ -318,7 +379,20 @@ def truncated_delta(move: float, kind: Symbol) -> float:
 
 
 def undominated(candidates: list[Candidate]) -> Iterator[Candidate]:
-    """Those that no other one exceeds in everything, and one of equals, the first."""
+    """The candidates that no other one exceeds in everything, and one of equals, the first.
+
+    Args:
+        candidates: Rewards with their costs.
+
+    Returns:
+        The most expensive of them, one after the other.
+
+    Example:
+        >>> from discreet.privacy.verification import Candidate, Loss, undominated
+        >>> cheap, dear = (Candidate(Loss(laplace=e), 0, True) for e in (0.5, 1.0))
+        >>> [each.loss.laplace for each in undominated([cheap, dear])]
+        [1.0]
+    """
     order = sorted(range(len(candidates)), key=lambda i: candidates[i].loss.columns, reverse=True)
     front = list[tuple[float, ...]]()
     for i in order:

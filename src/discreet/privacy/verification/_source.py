@@ -133,7 +133,24 @@ def symbolic_secure_squash(reward: object, resolution: int) -> Form:
 
 
 def symbolic(source: Source) -> Source:
-    """The source with symbols for noise: scales and steps as they are."""
+    """The source with symbols for noise: scales and steps as they are.
+
+    Args:
+        source: A source of noise, simulated or secure.
+
+    Returns:
+        The source whose noises are symbols on a `Tape`.
+
+    Example:
+        >>> import discreet
+        >>> from discreet.privacy.verification import Tape, symbolic
+        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> source = symbolic(policy.setting(2, 100).source)
+        >>> tape = Tape()
+        >>> _ = source.kernels["laplace"](2.0, tape)
+        >>> tape.symbols[0].law, tape.symbols[0].scale
+        ('laplace', 2.0)
+    """
     kernels: dict[str, Callable[..., Form | float]] = {
         "laplace": symbolic_laplace,
         "gaussian": symbolic_gaussian,

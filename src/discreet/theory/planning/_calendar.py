@@ -148,7 +148,10 @@ class Deadline:
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """The answer: a line per ε, without noise, and without privacy; a scan of the deadline."""
+    """The answer of `plan_trial`: a line per ε, one without noise, and one without privacy.
+
+    See `plan_trial` for an example.
+    """
 
     means: tuple[float, ...]
     horizon: int

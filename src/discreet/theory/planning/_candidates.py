@@ -28,7 +28,14 @@ TIMES, WIDEST = (1, 2, 4), 3
 
 @dataclass(frozen=True)
 class Candidate:
-    """A row with options."""
+    """A policy with options, as `plan` compares them.
+
+    Example:
+        >>> from discreet.theory.planning import Candidate
+        >>> candidate = Candidate("adap-ucb", {"alpha": 1.0})
+        >>> candidate.label, candidate.policy(1.0, 0.0).guarantee.short()
+        ('adap-ucb (alpha = 1)', 'ε = 1 (interactive)')
+    """
 
     row: str
     options: Mapping[str, object] = field(default_factory=dict)
@@ -80,7 +87,20 @@ def budget_for(row: Row, epsilon: float, delta: float) -> Budget | None:
 
 
 def candidates(asked: Question) -> tuple[list[Candidate], dict[str, str]]:
-    """The rows that can be used, with their options; and the reason why each other cannot."""
+    """The policies that can be used, with their options; and the reason why each other cannot.
+
+    Args:
+        asked: The question.
+
+    Returns:
+        The candidates, and the reasons by name.
+
+    Example:
+        >>> from discreet.theory.planning import candidates, question
+        >>> serving, refused = candidates(question([0.7, 0.4], horizon=300))
+        >>> len(serving) > 0, refused["ucb1"]
+        (True, 'not private')
+    """
     serving: list[Candidate] = []
     refused: dict[str, str] = {}
     for name, row in CATALOGUE.items():

@@ -53,6 +53,13 @@ class Prediction:
     A candidate that was not followed to the horizon has `until` below it, and `mean` is a least
     value. `bound` is the lower bound for every policy of the same kind of privacy, as T grows; NaN
     if the trial is too short for it to say anything: a candidate or equal allocation is below it.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.plan([0.7, 0.4], horizon=300, epsilons=[2.0])
+        >>> best = found.recommended
+        >>> best.low <= best.mean <= best.high
+        True
     """
 
     epsilon: float
@@ -81,7 +88,15 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Free:
-    """From which ε on privacy is free: in the bounds as T grows, and in these simulations."""
+    """From which ε on privacy is free: in the bounds as T grows, and in these simulations.
+
+    Example:
+        >>> from discreet import theory
+        >>> from discreet.theory.planning import Free
+        >>> free = Free(theory=theory.free_epsilon([0.7, 0.4]), practice=None)  # at no ε tried
+        >>> round(free.theory, 3)
+        1.253
+    """
 
     theory: float
     practice: float | None
@@ -89,7 +104,14 @@ class Free:
 
 @dataclass(frozen=True)
 class Plan:
-    """The answer. `predictions` are sorted by ε, then best first."""
+    """The answer of `plan`: predictions for each candidate, sorted by ε, then best first.
+
+    Example:
+        >>> import discreet
+        >>> found = discreet.plan([0.7, 0.4], horizon=300, epsilons=[2.0])
+        >>> found.recommended.label, found.recommended.epsilon, found.complete
+        ('dp-imed (ratio = 1.25)', 1.0, True)
+    """
 
     question: Question
     serving: tuple[str, ...]

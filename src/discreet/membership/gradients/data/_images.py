@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Grey (n, h, w) or coloured (n, h, w, 3) images of bytes, and a label for each."""
+    """Grey (n, h, w) or coloured (n, h, w, 3) images of bytes, and a label for each.
+
+    Example:
+        >>> from discreet.membership.gradients import fashion_mnist_sample
+        >>> images = fashion_mnist_sample()
+        >>> images.classes, images.pixels.shape[1:]
+        (10, (28, 28))
+    """
 
     pixels: NDArray[uint8]
     labels: NDArray[int64]

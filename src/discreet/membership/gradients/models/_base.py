@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 
 class Model(Protocol):
-    """A classifier whose parameters are one vector; a softmax layer comes last in it."""
+    """A classifier whose parameters are one vector; a softmax layer comes last in it.
+
+    Example:
+        >>> from discreet.membership.gradients.models import SoftmaxRegression
+        >>> model = SoftmaxRegression(3, 2)  # one of them
+        >>> model.size, model.head, model.classes
+        (8, 8, 2)
+    """
 
     @property
     def size(self) -> int:
@@ -54,7 +61,15 @@ class Model(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Gradients of a softmax layer: point i has r_i ⊗ (f_i, 1)."""
+    """Gradients of a softmax layer: point i has r_i ⊗ (f_i, 1).
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.membership.gradients import Factors
+        >>> layer = Factors(np.array([[0.5, -0.5]]), np.array([[2.0]]))
+        >>> layer.size, layer.dense().tolist()
+        (4, [[1.0, 0.5, -1.0, -0.5]])
+    """
 
     residuals: Array
     """(n, classes)"""

@@ -20,10 +20,17 @@ Loss = Callable[[Any, Any, Any], Any]
 
 
 def per_sample_gradients(loss: Loss, batch: int = 512) -> Callable[[Any, Array, Array], Array]:
-    """A function (parameters, x, y) -> (n, d) from a loss(parameters, x_i, y_i) of one point.
+    """Gradients of every point, for any loss that JAX can differentiate. Needs the extra `jax`.
 
-    Parameters are any tree of arrays; a row is its leaves, flattened in the tree's own order.
-    `batch` points are differentiated at a time, compiled once.
+    Parameters are any tree of arrays; a line of the result is its leaves, flattened in the tree's
+    own order.
+
+    Args:
+        loss: The loss(parameters, x_i, y_i) of one point.
+        batch: Points that are differentiated at a time, compiled once.
+
+    Returns:
+        A function (parameters, x, y) -> (n, d).
     """
     jax = _jax()
     from jax.flatten_util import ravel_pytree
