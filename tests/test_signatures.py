@@ -37,6 +37,7 @@ OPTIONS = {
     "membership/_leakage.py": {"leakage"},
     "membership/_training.py": {"audit_training"},
     "report/_pictures.py": {"regret_picture"},
+    "serve/_run.py": {"serve"},
     "simulator/calendar/_setting.py": {"calendar"},
     "simulator/_runs.py": {"simulate", "compare"},
     "sweeps/_sweep.py": {"sweep"},
