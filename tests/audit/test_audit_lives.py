@@ -117,7 +117,8 @@ def test_that_a_trial_fails_is_seen() -> None:
 def test_lives_that_a_policy_cannot_lead_are_left_out() -> None:
     pairs = life_runs(discreet.policy("dp-imed", epsilon=1.0))
     trees = life_runs(discreet.policy("dp-ucb", epsilon=1.0))
-    assert {runs.life.name for runs in pairs} == {life.name for life in LIVES}
+    of_tests = {life.name for life in LIVES if life.options.get("rounded")}
+    assert {runs.life.name for runs in pairs} == {life.name for life in LIVES} - of_tests
     assert not any("estimated" in runs.life.name for runs in trees)
     assert {None in runs.change for runs in trees} == {True, False}
     assert all(runs.arms == 2 and runs.participants == 8 for runs in pairs + trees)

@@ -286,7 +286,7 @@ def bounds_of(result: Result) -> list[Line]:
     Example:
         >>> import discreet
         >>> from discreet import theory
-        >>> policy = discreet.policy("dp-imed", epsilon=1.0)
+        >>> policy = discreet.policy('dp-imed', epsilon=1.0)
         >>> result = discreet.simulate(
         ...     policy, discreet.Bernoulli([0.7, 0.4]), horizon=300, runs=2, seed=1
         ... )
@@ -333,7 +333,7 @@ def overlay(comparison: Comparison) -> dict[str, Callable[[Ints], Floats]]:
         >>> import discreet
         >>> from discreet import theory
         >>> found = discreet.compare(
-        ...     [discreet.policy("dp-imed", epsilon=1.0)], discreet.Bernoulli([0.7, 0.4]),
+        ...     [discreet.policy('dp-imed', epsilon=1.0)], discreet.Bernoulli([0.7, 0.4]),
         ...     horizon=300, runs=2, seed=1,
         ... )
         >>> sorted(theory.overlay(found))

@@ -32,7 +32,7 @@ class Candidate:
 
     Example:
         >>> from discreet.theory.planning import Candidate
-        >>> candidate = Candidate("adap-ucb", {"alpha": 1.0})
+        >>> candidate = Candidate('adap-ucb', {'alpha': 1.0})
         >>> candidate.label, candidate.policy(1.0, 0.0).guarantee.short()
         ('adap-ucb (alpha = 1)', 'ε = 1 (interactive)')
     """
@@ -98,7 +98,7 @@ def candidates(asked: Question) -> tuple[list[Candidate], dict[str, str]]:
     Example:
         >>> from discreet.theory.planning import candidates, question
         >>> serving, refused = candidates(question([0.7, 0.4], horizon=300))
-        >>> len(serving) > 0, refused["ucb1"]
+        >>> len(serving) > 0, refused['ucb1']
         (True, 'not private')
     """
     serving: list[Candidate] = []
