@@ -49,8 +49,9 @@ def test_each_process_does_its_part(server: Postgres, tmp_path: Path) -> None:
 
         hosts.curator.end(signal.SIGTERM)
         time.sleep(1.2)  # the deadline of a and b; their block is due, or will be
-        begun, found = time.monotonic(), None
+        begun, found = 0.0, None
         for number in range(8):
+            begun = time.monotonic()
             found = http.post(
                 f"{one}{E}/assign", json={"unit": f"n{number}"}, headers=hosts.site, timeout=20.0
             )
@@ -65,12 +66,17 @@ def test_each_process_does_its_part(server: Postgres, tmp_path: Path) -> None:
         assert found is not None
         assert found.status_code == 503
         assert "retry-after" in found.headers
-        assert time.monotonic() - begun >= 2.0  # newcomers wait for a release
+        assert time.monotonic() - begun >= 2.0  # at least: newcomers wait for a release
         known = http.post(f"{two}{E}/assign", json={"unit": "a"}, headers=hosts.site)
         assert known.json()["arm"] == told[0]  # others do not
         hosts.curator.start()
         hosts.curator.wait()
-        late_one = http.post(f"{one}{E}/assign", json={"unit": "last"}, headers=hosts.site)
+        for _ in range(30):  # a busy machine may release after the newcomer has given up
+            late_one = http.post(
+                f"{one}{E}/assign", json={"unit": "last"}, headers=hosts.site, timeout=20.0
+            )
+            if late_one.status_code != 503:
+                break
         assert late_one.status_code == 200
 
 
